@@ -2,27 +2,19 @@
 
 import msgspec
 
-from benanza_schemas.layer import Attribute, AttributeValue, Kind, Layer
+from benanza_schemas.events import Group, LayerSummary
+from benanza_schemas.layer import Attribute, AttributeValue, Layer
 
 
-class ExtractedLayer(msgspec.Struct, frozen=True):
-    """A layer of a model.
+class ExtractedLayer(LayerSummary, frozen=True, kw_only=True):
+    """A layer of a model: its summary, with texts of any length, its own name, and its graph.
 
-    `layer` is canonical. It is None for a skipped layer, whose `reason` says why, and how to mend
-    that if it can be mended; a view whose results have no elements has one, too. `flops`, `bytes`
-    and `parameters` are those of `costs`, and zero for a view.
+    `layer` is canonical, and None for a skipped layer. `flops`, `bytes` and `parameters` are those
+    of `costs`, and zero for a view.
     """
 
     name: str
-    op: str
-    domain: str
-    kind: Kind
     layer: Layer | None = None
-    fingerprint: str = ""
-    flops: int = 0
-    bytes: int = 0
-    parameters: int = 0
-    reason: str = ""
 
     def attributes(self) -> tuple[Attribute, ...]:
         """The operator's attributes, with defaults for those left out."""
@@ -33,19 +25,10 @@ class ExtractedLayer(msgspec.Struct, frozen=True):
         return None if self.layer is None else self.layer.operators[0].attribute(name)
 
 
-class ExtractedGroup(msgspec.Struct, frozen=True):
-    """Layers of a model, by position, that one call may run, by this rule.
+class ExtractedGroup(Group, frozen=True):
+    """A group with its graph: `layer` is canonical."""
 
-    They are convex, and may have several results. `layer` is canonical. `flops` and `bytes` are
-    those of the group as one call.
-    """
-
-    rule: str
-    layers: tuple[int, ...]
     layer: Layer
-    fingerprint: str
-    flops: int
-    bytes: int
 
 
 class LayerSequence(msgspec.Struct, frozen=True):

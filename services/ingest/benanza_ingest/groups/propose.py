@@ -83,12 +83,12 @@ def _proposed(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
             if joined.fingerprint not in flops:
                 flops[joined.fingerprint] = costs.flops(joined.layer)
             groups[positions] = ExtractedGroup(
+                joined.fingerprint,
                 rule,
                 positions,
-                joined.layer,
-                joined.fingerprint,
                 flops[joined.fingerprint],
                 joined.bytes,
+                joined.layer,
             )
     groups.update([(group.layers, group) for group in _attentions(attentions)])
     proposed_once = {(group.layers, group.fingerprint) for group in groups.values()}
@@ -105,11 +105,11 @@ def _attentions(proposals: Iterable[attention.Proposal]) -> Iterable[ExtractedGr
         if form not in forms:
             layer = canonical(form.layer)
             forms[form] = ExtractedGroup(
+                fingerprint_of_canonical(layer),
                 attention.RULE,
                 (),
-                layer,
-                fingerprint_of_canonical(layer),
                 costs.flops(layer),
                 costs.moved_bytes(layer),
+                layer,
             )
         yield replace(forms[form], layers=proposal.positions)

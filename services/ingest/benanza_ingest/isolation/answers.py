@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
+from msgspec.structs import replace
+
 from benanza_backbone.worker import frames
 from benanza_backbone.worker.frames import FrameError
 from benanza_backbone.worker.process import decoded
@@ -129,13 +131,11 @@ class _Graphs:
 
 
 class _Known(NamedTuple):
-    """A graph, and what follows from it."""
+    """A graph, and what follows from it: `figures` are FLOPs, bytes and parameters."""
 
     layer: Layer
     fingerprint: str
-    flops: int
-    bytes: int
-    parameters: int
+    figures: tuple[int, int, int]
 
 
 def _check_asked(answer: TakenApart, published: ModelPublished, batch: int | None) -> None:
@@ -159,7 +159,7 @@ def _model(answer: TakenApart, granularity: int, limits: Limits) -> ExtractedMod
         opset=answer.opset,
         batch=answer.batch,
         dims=answer.dims,
-        layers=tuple([_named(unnamed[use.summary], use.name) for use in answer.layers]),
+        layers=tuple([replace(unnamed[use.summary], name=use.name) for use in answer.layers]),
         edges=answer.edges,
         groups=tuple(_groups(answer.groups, known, count)),
         sequences=tuple(_sequences(answer.sequences, known, count, granularity)),
@@ -172,11 +172,11 @@ def _known(graph: Layer) -> _Known:
     check(graph)
     fingerprint = fingerprint_of_canonical(graph)
     if graph.execution == "network":  # Nobody asks what it costs.
-        return _Known(graph, fingerprint, 0, 0, 0)
+        return _Known(graph, fingerprint, (0, 0, 0))
     figures = costs.flops(graph), costs.moved_bytes(graph), costs.parameters(graph)
     if min(figures) < 0 or max(figures) > _MOST:
         raise ValueError("a layer of no size")
-    return _Known(graph, fingerprint, *figures)
+    return _Known(graph, fingerprint, figures)
 
 
 def _unnamed(summary: PackedLayer, known: Sequence[_Known]) -> ExtractedLayer:
@@ -184,43 +184,26 @@ def _unnamed(summary: PackedLayer, known: Sequence[_Known]) -> ExtractedLayer:
     if (summary.graph is None) != (kind == "skipped"):
         raise ValueError("a layer without a graph that isn't skipped")
     if summary.graph is None:
-        return ExtractedLayer("", op, domain, kind, reason=summary.reason)
-    layer, fingerprint, *figures = known[summary.graph]
-    if [(operator.op_type, operator.domain) for operator in layer.operators] != [(op, domain)]:
+        return ExtractedLayer(op, domain, kind, reason=summary.reason, name="")
+    layer, fingerprint, figures = known[summary.graph]
+    if [(each.op_type, each.domain) for each in layer.operators] != [(op, domain)]:
         raise ValueError("a layer of another operator")
     reason = why_nothing_runs(layer)
     if layer.execution != "call" or summary.reason != reason or (reason and kind != "view"):
         raise ValueError("a layer that can't be one")
-    flops, moved, parameters = (0, 0, 0) if kind == "view" else figures
-    return ExtractedLayer(
-        "", op, domain, kind, layer, fingerprint, flops, moved, parameters, reason
-    )
-
-
-def _named(unnamed: ExtractedLayer, name: str) -> ExtractedLayer:
-    return ExtractedLayer(
-        name,
-        unnamed.op,
-        unnamed.domain,
-        unnamed.kind,
-        unnamed.layer,
-        unnamed.fingerprint,
-        unnamed.flops,
-        unnamed.bytes,
-        unnamed.parameters,
-        unnamed.reason,
-    )
+    figures = (0, 0, 0) if kind == "view" else figures
+    return ExtractedLayer(op, domain, kind, fingerprint, *figures, reason, name="", layer=layer)
 
 
 def _groups(
     groups: Iterable[PackedGroup], known: Sequence[_Known], count: int
 ) -> Iterable[ExtractedGroup]:
     for group in groups:
-        layer, fingerprint, flops, moved, _ = known[group.graph]
+        layer, fingerprint, (flops, moved, _) = known[group.graph]
         if layer.execution != "call" or not group.rule:
             raise ValueError("a group that is none")
         _check_positions(group.layers, count)
-        yield ExtractedGroup(group.rule, group.layers, layer, fingerprint, flops, moved)
+        yield ExtractedGroup(fingerprint, group.rule, group.layers, flops, moved, layer)
 
 
 def _sequences(

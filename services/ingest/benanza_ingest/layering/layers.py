@@ -1,6 +1,7 @@
 """Makes layers of a graph's nodes, with identity and costs."""
 
 import onnx
+from msgspec.structs import replace
 
 from benanza_ingest.extracted import ExtractedLayer
 from benanza_ingest.layering import costs
@@ -72,18 +73,7 @@ class Layers:
                 why = " ".join(f"{op_type} isn't as ONNX defines it ({error})".split())
                 return _skipped(name, node, f"{why}; export the model again")
             self._made[alike] = made
-        return ExtractedLayer(
-            name,
-            op_type,
-            domain,
-            made.kind,
-            made.layer,
-            made.fingerprint,
-            made.flops,
-            made.bytes,
-            made.parameters,
-            made.reason,
-        )
+        return replace(made, name=name)
 
     def _make(
         self,
@@ -114,19 +104,18 @@ class Layers:
         standard = node.domain == ""
         reason = why_nothing_runs(layer)
         if reason or (standard and is_view(node, layer, self._graph.constants)):
-            return ExtractedLayer(
-                "", node.op_type, node.domain, "view", layer, fingerprint, reason=reason
-            )
+            named = node.op_type, node.domain
+            return ExtractedLayer(*named, "view", fingerprint, reason=reason, name="", layer=layer)
         return ExtractedLayer(
-            "",
             node.op_type,
             node.domain,
             "movement" if facts_of(node.op_type, node.domain).moves else "compute",
-            layer,
             fingerprint,
             costs.flops(layer),
             costs.moved_bytes(layer),
             costs.parameters(layer),
+            name="",
+            layer=layer,
         )
 
     def _attributes_of(
@@ -172,7 +161,7 @@ class Layers:
 
 def _skipped(name: str, node: Node, reason: str) -> ExtractedLayer:
     reason_line = " ".join(reason.split())
-    return ExtractedLayer(name, node.op_type, node.domain, "skipped", reason=reason_line)
+    return ExtractedLayer(node.op_type, node.domain, "skipped", reason=reason_line, name=name)
 
 
 def _wires(values: tuple[str, ...]) -> tuple[int, ...]:

@@ -29,8 +29,8 @@ def with_numbers(
         named = numbered(wiring, joiner.named(positions))
         if named.layer not in made:
             joined = named.joined()
-            looks = joined.layer, joined.fingerprint, costs.flops(joined.layer), joined.bytes
-            made[named.layer] = ExtractedGroup(rule, (), *looks)
+            looks = costs.flops(joined.layer), joined.bytes, joined.layer
+            made[named.layer] = ExtractedGroup(joined.fingerprint, rule, (), *looks)
         yield replace(made[named.layer], layers=positions)
 
 

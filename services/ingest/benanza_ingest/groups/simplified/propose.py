@@ -76,7 +76,7 @@ def _alone(simple: Wiring) -> Iterator[ExtractedGroup]:
     for place, layer in enumerate(simple.layers):
         if layer.layer is not None and layer.kind != "view":
             yield ExtractedGroup(
-                RULE, (place,), layer.layer, layer.fingerprint, layer.flops, layer.bytes
+                each.fingerprint, RULE, (place,), each.flops, each.bytes, each.layer
             )
 
 

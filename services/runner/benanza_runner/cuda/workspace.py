@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 
 from benanza_runner.cuda.calls import (
+    AnyConvolution,
     Call,
-    Convolution,
     Pooling,
     Region,
     Shape,
-    TransposedConvolution,
 )
 from benanza_runner.cuda.device_memory import DeviceMemory
 from benanza_runner.cuda.device_tensor import DeviceTensor
@@ -202,6 +201,6 @@ def _feature_maps_of(call: Call) -> dict[str, Shape]:
     """The shapes in which windows see their operands: feature maps of one axis have another one."""
     if isinstance(call, Pooling):
         return {"input": call.input}
-    if isinstance(call, Convolution | TransposedConvolution):
+    if isinstance(call, AnyConvolution):
         return {"input": call.input, "residual": call.output}
     return {}

@@ -12,6 +12,7 @@ from numpy.lib.stride_tricks import as_strided
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import (
     Accumulation,
+    AnyConvolution,
     Attention,
     Call,
     Concatenation,
@@ -209,7 +210,7 @@ def transposed_convolution(call: TransposedConvolution, operands: Mapping[str, A
 
 
 def _window(
-    call: Convolution | TransposedConvolution, place: tuple[int, ...], counted: tuple[int, ...]
+    call: AnyConvolution, place: tuple[int, ...], counted: tuple[int, ...]
 ) -> tuple[slice, ...]:
     """The pixels that meet one place of the filter, one for each pixel counted."""
     starts = [p * d for p, d in zip(place, call.dilations, strict=True)]
@@ -287,7 +288,7 @@ ACTIVATIONS: dict[str, Callable[..., Array]] = {
 
 
 def finished(
-    call: Convolution | TransposedConvolution | Product,
+    call: AnyConvolution | Product,
     result: Array,
     operands: Mapping[str, Array],
 ) -> Array:

@@ -6,6 +6,7 @@ The library chooses which layout tensors have in memory. Types of elements are n
 
 from benanza_runner.cuda.calls.attention import Attention
 from benanza_runner.cuda.calls.compute import (
+    AnyConvolution,
     Convolution,
     Elementwise,
     IntegerProduct,
@@ -42,6 +43,7 @@ from benanza_runner.cuda.calls.shape import Shape
 
 __all__ = [
     "Accumulation",
+    "AnyConvolution",
     "Attention",
     "Call",
     "Concatenation",

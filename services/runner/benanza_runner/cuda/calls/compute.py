@@ -5,7 +5,7 @@ import msgspec
 from benanza_runner.cuda.calls.shape import Shape
 
 
-class Convolution(msgspec.Struct, frozen=True):
+class AnyConvolution(msgspec.Struct, frozen=True):
     """`activation(convolution + bias + residual)`.
 
     The operands are `input` and `filter`, and `bias` and `residual` if they are set. The number of
@@ -14,9 +14,6 @@ class Convolution(msgspec.Struct, frozen=True):
     Feature maps with one axis of space have another of one here. `numbers` belong to the
     activation; PRelu has an operand `slope` instead, with one element for each channel of the
     output.
-
-    Before the input is padded with zeros and convolved, it is multiplied by `scale` and `shift` is
-    added to it, by channel, if `scaled`; and then its Relu is taken, if `relu_first`.
     """
 
     input: Shape
@@ -30,6 +27,15 @@ class Convolution(msgspec.Struct, frozen=True):
     residual: bool = False
     activation: str = ""
     numbers: tuple[float, ...] = ()
+
+
+class Convolution(AnyConvolution, frozen=True):
+    """A convolution, and what comes before it.
+
+    Before the input is padded with zeros and convolved, it is multiplied by `scale` and `shift` is
+    added to it, by channel, if `scaled`; and then its Relu is taken, if `relu_first`.
+    """
+
     scaled: bool = False
     relu_first: bool = False
 
@@ -44,24 +50,11 @@ class Convolution(msgspec.Struct, frozen=True):
         return self.scaled or self.relu_first
 
 
-class TransposedConvolution(msgspec.Struct, frozen=True):
+class TransposedConvolution(AnyConvolution, frozen=True):
     """The reverse of a convolution that would make `input` of `output`, and what follows it.
 
-    Fields and operands are those of `Convolution`; the filter has the channels of the input
-    first, and then those of the output in a group.
+    The filter has the channels of the input first, and then those of the output in a group.
     """
-
-    input: Shape
-    filter: Shape
-    output: Shape
-    strides: Shape
-    dilations: Shape
-    pads_before: Shape
-    pads_after: Shape
-    bias: bool = False
-    residual: bool = False
-    activation: str = ""
-    numbers: tuple[float, ...] = ()
 
     @property
     def groups(self) -> int:

@@ -21,12 +21,12 @@ import cupy
 import numpy as np
 
 from benanza_runner.cuda.calls import (
+    AnyConvolution,
     Attention,
     Convolution,
     Matrices,
     Product,
     Shape,
-    TransposedConvolution,
 )
 from benanza_runner.cuda.candidate import Candidate, NotApplicableError, refused
 from benanza_runner.cuda.device_tensor import DeviceTensor
@@ -80,7 +80,7 @@ class CudnnGraph:
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         """Plans in both layouts, the most promising first."""
         call = workspace.call
-        if isinstance(call, Convolution | TransposedConvolution):
+        if isinstance(call, AnyConvolution):
             for layout, order in workspace.layouts(len(call.input)):
                 result = workspace.result(call.output, order)
                 build = _convolution(workspace, call, order, result)
@@ -227,7 +227,7 @@ def _name(engine: int, knobs: Mapping[Any, int]) -> str:
 
 def _convolution(
     workspace: Workspace,
-    call: Convolution | TransposedConvolution,
+    call: AnyConvolution,
     order: tuple[int, ...],
     result: DeviceTensor,
 ) -> Build:

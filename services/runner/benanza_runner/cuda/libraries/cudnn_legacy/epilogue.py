@@ -3,7 +3,7 @@
 import ctypes
 from collections.abc import Sequence
 
-from benanza_runner.cuda.calls import Convolution, TransposedConvolution
+from benanza_runner.cuda.calls import AnyConvolution, Convolution, TransposedConvolution
 from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.cuda.libraries.cudnn_legacy.library import (
     ACTIVATION,
@@ -51,7 +51,7 @@ class SeparateEpilogue:
     def __init__(
         self,
         cudnn: CudnnLibrary,
-        call: Convolution | TransposedConvolution,
+        call: AnyConvolution,
         described: Descriptor,
         result: DeviceTensor,
         bias: DeviceTensor | None,

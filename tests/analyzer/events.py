@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from benanza_analyzer.bound import Bound
 from benanza_analyzer.measurements import SELECTIONS, Best
 from benanza_schemas.architecture import architecture_id
 from benanza_schemas.events import (
@@ -44,7 +43,7 @@ FIGURES = ("sequential_us", "sequential_spread_us", "parallel_us", "parallel_spr
 """What a bound has no figure for where layers are missing and none is measured."""
 
 
-def is_available(bound: Bound) -> bool:
+def is_available(bound: BoundUpdated) -> bool:
     """Whether the bound counts anything, or there is nothing that it would have to count."""
     return bool(bound.measured) or not bound.missing
 

@@ -3,13 +3,13 @@
 import msgspec
 import pytest
 
-from benanza_analyzer.bound import Bound, lower_bound
+from benanza_analyzer.bound import lower_bound
 from benanza_analyzer.measurements import Best, Measurements
 from benanza_analyzer.models.architecture import compile_architecture
 from benanza_analyzer.models.catalogue import Catalogue
 from benanza_analyzer.plan import cheapest_plans
-from benanza_schemas.events import ModelIngested
-from tests.analyzer.events import NOW, everywhere, fingerprint, model, summary
+from benanza_schemas.events import BoundUpdated, ModelIngested
+from tests.analyzer.events import NOW, everywhere, fingerprint, model, summary, system
 
 
 @pytest.mark.parametrize(
@@ -45,11 +45,22 @@ def test_nothing_is_attainable_where_a_layer_was_not_timed_interleaved() -> None
     assert attained(event, Best(4.0, 0.0, 5.0), 0).attainable_us is None
 
 
-def attained(event: ModelIngested, conv: Best, cache_bytes: int) -> Bound:
+def attained(event: ModelIngested, conv: Best, cache_bytes: int) -> BoundUpdated:
     catalogue = Catalogue()
     compiled = compile_architecture(event, catalogue)
     measurements = Measurements()
     for of, best in {"Conv": conv, "Relu": Best(1.0, 0.0, 2.0, 2.0)}.items():
         measurements.add(catalogue.number(fingerprint(of)), everywhere(best), NOW)
     plan, _ = cheapest_plans(compiled, "full", measurements)
-    return lower_bound(compiled, "full", plan, measurements, catalogue, None, "fp32", cache_bytes)
+    return lower_bound(
+        compiled,
+        "full",
+        plan,
+        measurements,
+        catalogue,
+        None,
+        "fp32",
+        cache_bytes,
+        system_id=system().system_id,
+        fusion=False,
+    )

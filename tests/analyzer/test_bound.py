@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benanza_analyzer.bound import Bound, lower_bound
+from benanza_analyzer.bound import lower_bound
 from benanza_analyzer.measurements import NOT_MEASURED, Best, Measurements
 from benanza_analyzer.models.architecture import compile_architecture
 from benanza_analyzer.models.catalogue import Catalogue
 from benanza_analyzer.plan import cheapest_plans
 from benanza_analyzer.roofline import PlatformCeilings
-from benanza_schemas.events import Group, Missing, ModelIngested
+from benanza_schemas.events import BoundUpdated, Group, Missing, ModelIngested
 from benanza_schemas.layer import Accounting
 from tests.analyzer.events import (
     FIGURES,
@@ -29,6 +29,7 @@ from tests.analyzer.events import (
     is_available,
     model,
     summary,
+    system,
 )
 from tests.analyzer.graphs import all_fingerprints, contracted, graph_of, models, times
 from tests.examples import examples
@@ -66,7 +67,7 @@ def measured_models(
 
 def bound_of(
     event: ModelIngested, found: Outcomes, accounting: Accounting = "full", *, fusion: bool = False
-) -> Bound:
+) -> BoundUpdated:
     catalogue = Catalogue()
     compiled = compile_architecture(event, catalogue)
     measurements = Measurements()
@@ -74,7 +75,17 @@ def bound_of(
         measurements.add(catalogue.number(of), everywhere(outcome), NOW)
     measurements.reach(len(catalogue))
     plan = cheapest_plans(compiled, accounting, measurements)[fusion]
-    return lower_bound(compiled, accounting, plan, measurements, catalogue, CEILINGS, "fp32")
+    return lower_bound(
+        compiled,
+        accounting,
+        plan,
+        measurements,
+        catalogue,
+        CEILINGS,
+        "fp32",
+        system_id=system().system_id,
+        fusion=fusion,
+    )
 
 
 class Oracle:

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benanza_analyzer.bound import Bound, lower_bound
+from benanza_analyzer.bound import lower_bound
 from benanza_analyzer.measurements import Best, Measurements
 from benanza_analyzer.models.architecture import compile_architecture
 from benanza_analyzer.models.catalogue import Catalogue
 from benanza_analyzer.plan import cheapest_plans
-from benanza_schemas.events import ModelIngested
+from benanza_schemas.events import BoundUpdated, ModelIngested
 from benanza_schemas.layer import Accounting
-from tests.analyzer.events import NOW, figure, fingerprint, group, model, summary
+from tests.analyzer.events import NOW, figure, fingerprint, group, model, summary, system
 from tests.analyzer.graphs import all_fingerprints, models, times
 from tests.examples import examples
 
@@ -190,7 +190,7 @@ def laid_out(
     *,
     fusion: bool = False,
     apart: Sequence[str] = (),
-) -> Bound:
+) -> BoundUpdated:
     """The bound of layers and groups with these times in either layout. A conversion takes
     `write_conversion_us`, interleaved half as long again; those around a layer take 1 more, or
     nothing more if it is in `apart`.
@@ -215,7 +215,7 @@ def laid_out(
 
 def bound_of(
     event: ModelIngested, found: Bests, accounting: Accounting = "full", *, fusion: bool
-) -> Bound:
+) -> BoundUpdated:
     """The bound of layers and groups that were measured so, by fingerprint."""
     catalogue = Catalogue()
     compiled = compile_architecture(event, catalogue)
@@ -224,4 +224,14 @@ def bound_of(
         measurements.add(catalogue.number(of), bests, NOW)
     measurements.reach(len(catalogue))
     plan = cheapest_plans(compiled, accounting, measurements)[fusion]
-    return lower_bound(compiled, accounting, plan, measurements, catalogue, None, "fp32")
+    return lower_bound(
+        compiled,
+        accounting,
+        plan,
+        measurements,
+        catalogue,
+        None,
+        "fp32",
+        system_id=system().system_id,
+        fusion=fusion,
+    )

@@ -1,11 +1,12 @@
 """The lower bound of a model on one system at one precision: a pure function."""
 
 import math
+from datetime import datetime
 from itertools import chain
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from benanza_analyzer.attainable import attainable_us
 from benanza_analyzer.blocks import Blocks
@@ -16,26 +17,12 @@ from benanza_analyzer.models.catalogue import NOTHING, Catalogue
 from benanza_analyzer.plan import CoverPlan
 from benanza_analyzer.roofline import PlatformCeilings, roofline_us
 from benanza_analyzer.spread import spread_us
-from benanza_schemas.events import Missing
+from benanza_schemas.events import BoundUpdated, Missing, event_id
 from benanza_schemas.layer import Accounting, Precision
+from benanza_schemas.limits import FIRST_TIME, Hash
 
-
-class Bound(msgspec.Struct, frozen=True):
-    """A `BoundUpdated` without its ids and its time; the fields mean the same."""
-
-    sequential_us: float | None
-    sequential_spread_us: float | None
-    parallel_us: float | None
-    parallel_spread_us: float | None
-    roofline_us: float | None
-    attainable_us: float | None
-    measured: tuple[int, ...]
-    free: tuple[int, ...]
-    not_counted: tuple[int, ...]
-    missing: tuple[Missing, ...]
-    cover: tuple[str, ...]
-    critical_path: tuple[int, ...]
-    layout: str
+OPEN = "0" * 32
+"""Stands for an id that isn't known yet."""
 
 
 def lower_bound(
@@ -47,8 +34,12 @@ def lower_bound(
     ceilings: PlatformCeilings | None,
     precision: Precision,
     cache_bytes: int = 0,
-) -> Bound:
-    """The bound from the layers' best times, with the roofline if there are ceilings.
+    *,
+    system_id: Hash,
+    fusion: bool,
+) -> BoundUpdated:
+    """The bound from the layers' best times, with the roofline if there are ceilings. What moved it
+    and when, and so the event's id, is left open, for `caused` to fill in.
 
     `plan` is one of `plan.cheapest_plans`; its layout conversions count as data movement does.
     `cache_bytes` is the size of the last cache, zero if it isn't known. `layout` is the layout of
@@ -76,7 +67,16 @@ def lower_bound(
     measured = tuple(np.flatnonzero(is_counted & known).tolist())
     missing = _missing(model, counted, lacking, measurements)
     available = bool(measured) or not missing
-    return Bound(
+    return BoundUpdated(
+        event_id=OPEN,
+        architecture_id=model.id,
+        system_id=system_id,
+        batch=model.batch,
+        precision=precision,
+        accounting=accounting,
+        fusion=fusion,
+        cause=OPEN,
+        computed_at=FIRST_TIME,
         sequential_us=plan.sequential_us if available else None,
         sequential_spread_us=spread_us(taken, iqr_us) if available else None,
         parallel_us=_path_us(plan, path) if available else None,
@@ -93,6 +93,13 @@ def lower_bound(
         critical_path=_layers_of(path, blocks),
         layout=plan.layout(measurements),
     )
+
+
+def caused(bound: BoundUpdated, cause: Hash, now: datetime) -> BoundUpdated:
+    """The bound as the event with the id `cause` moved it at the time `now`."""
+    of = bound.architecture_id, bound.system_id, bound.precision, bound.accounting
+    identity = event_id("BoundUpdated", *of, str(bound.fusion), cause)
+    return replace(bound, event_id=identity, cause=cause, computed_at=now)
 
 
 def longest_path(plan: CoverPlan) -> list[int]:

@@ -13,7 +13,7 @@ from hashlib import blake2b
 import msgspec
 
 from benanza_analyzer.answers.calls import Cover, cover_of
-from benanza_analyzer.bound import Bound, lower_bound
+from benanza_analyzer.bound import caused, lower_bound
 from benanza_analyzer.measurements import Measurements, bests
 from benanza_analyzer.models.architecture import Architecture
 from benanza_analyzer.models.architectures import Architectures
@@ -26,7 +26,6 @@ from benanza_schemas.events import (
     ModelIngested,
     RecordingWithdrawn,
     SystemMeasured,
-    event_id,
     recording_of,
 )
 from benanza_schemas.layer import Accounting, Precision
@@ -210,30 +209,16 @@ class Analyzer:
         self, platform: Platform, architecture: Architecture, event: AnalyzerEvent, now: datetime
     ) -> Iterator[BoundUpdated]:
         """The bounds of an architecture that differ from those that were published last."""
-        cause = event.event_id
         published = platform.published.get(architecture.id)
         bounds = self._bounds(
             platform, architecture, self._moved(architecture, event) if published else KINDS
         )
         digests = dict(zip(KINDS, published or (b"",) * len(KINDS), strict=True))
-        for (accounting, fusion), bound in bounds.items():
+        for kind, bound in bounds.items():
             digest = _digest(bound)
-            if digest == digests[accounting, fusion]:
-                continue
-            digests[accounting, fusion] = digest
-            of = (architecture.id, platform.system_id, platform.precision, accounting, str(fusion))
-            yield BoundUpdated(
-                event_id=event_id("BoundUpdated", *of, cause),
-                architecture_id=architecture.id,
-                system_id=platform.system_id,
-                batch=architecture.batch,
-                precision=platform.precision,
-                accounting=accounting,
-                fusion=fusion,
-                cause=cause,
-                computed_at=now,
-                **msgspec.structs.asdict(bound),
-            )
+            if digest != digests[kind]:
+                digests[kind] = digest
+                yield caused(bound, event.event_id, now)
         platform.published[architecture.id] = tuple(digests.values())
 
     def _moved(self, architecture: Architecture, event: AnalyzerEvent) -> Sequence[Kind]:
@@ -246,7 +231,7 @@ class Analyzer:
 
     def _bounds(
         self, platform: Platform, architecture: Architecture, kinds: Sequence[Kind] = KINDS
-    ) -> dict[Kind, Bound]:
+    ) -> dict[Kind, BoundUpdated]:
         """The architecture's bounds of these kinds on the platform, in this order."""
         fusions = list(dict.fromkeys(fusion for _, fusion in kinds))
         paper = self._bounds_under("paper", fusions, platform, architecture)
@@ -254,7 +239,11 @@ class Analyzer:
         measurements = platform.measurements
         matter = measurements.layouts_matter or measurements.generated_matter
         same = architecture.paper is architecture.full and not matter
-        full = paper if same else self._bounds_under("full", fusions, platform, architecture)
+        full = (
+            [msgspec.structs.replace(bound, accounting="full") for bound in paper]
+            if same
+            else self._bounds_under("full", fusions, platform, architecture)
+        )
         return dict(zip(kinds, (*paper, *full), strict=True))
 
     def _bounds_under(
@@ -263,7 +252,7 @@ class Analyzer:
         fusions: Sequence[bool],
         platform: Platform,
         architecture: Architecture,
-    ) -> list[Bound]:
+    ) -> list[BoundUpdated]:
         """The bounds without fusion and with it, as far as they are asked for."""
         plans = self._plans(accounting, platform, architecture)
         self._log_gap(accounting, platform, architecture, plans[-1].blocks.gap_us)
@@ -271,14 +260,16 @@ class Analyzer:
             lower_bound(
                 architecture,
                 accounting,
-                plan,
+                plans[fusion],
                 platform.measurements,
                 self._catalogue,
                 platform.ceilings.of(platform.precision),
                 platform.precision,
                 platform.ceilings.cache_bytes(platform.precision),
+                system_id=platform.system_id,
+                fusion=fusion,
             )
-            for plan in (plans[fusion] for fusion in fusions)
+            for fusion in fusions
         ]
 
     def _log_gap(
@@ -322,5 +313,5 @@ class Analyzer:
         return self._ceilings.setdefault(system_id, SystemCeilings())
 
 
-def _digest(bound: Bound) -> bytes:
+def _digest(bound: BoundUpdated) -> bytes:
     return blake2b(msgspec.msgpack.encode(bound), digest_size=16).digest()

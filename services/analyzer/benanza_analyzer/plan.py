@@ -15,6 +15,7 @@ from benanza_analyzer.measurements import BY_LIBRARY, FIRST, LAST, WHICHEVER, Me
 from benanza_analyzer.models.architecture import Architecture, Counted
 from benanza_analyzer.models.catalogue import NOTHING
 from benanza_analyzer.models.contraction import Positions
+from benanza_schemas.events import ImageLayout
 from benanza_schemas.layer import Accounting
 
 Floats = npt.NDArray[np.float64]
@@ -66,7 +67,7 @@ class CoverPlan(NamedTuple):
         numbers, layouts = self.blocks.numbers[self.known], self.layouts[self.known]
         return measurements.of(field)[layouts, numbers]
 
-    def layout(self, measurements: Measurements) -> str:
+    def layout(self, measurements: Measurements) -> ImageLayout:
         """The layout of most of the blocks whose time depends on the layout; empty if none does, or
         none has a time with channels last.
         """

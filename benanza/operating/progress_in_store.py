@@ -8,6 +8,7 @@ from benanza.results.operating import OpenDeadLetters, RunnerStatus
 from benanza_backbone.clickhouse.queries import COUNTED
 from benanza_backbone.clickhouse.store import Store
 from benanza_schemas.consumer_groups import service_of
+from benanza_schemas.vocabulary import StoppedBy
 
 MODELS = """
 SELECT uniqExact(model_id) AS models
@@ -39,7 +40,7 @@ WITH
     (
         SELECT
             fingerprint, system_id, precision,
-            countIf(isNotNull(median_us) AND stopped_by != 'hopeless') > 0 AS timed,
+            countIf(isNotNull(median_us) AND stopped_by != '{StoppedBy.PRUNED}') > 0 AS timed,
             fingerprint IN asked AS is_asked,
             fingerprint IN (SELECT fingerprint FROM layers) AS is_job,
             max(measured_at) AS last_at

@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from benanza.render.table import operators
 from benanza.report.content import ReportedBound
 from benanza.results.advise import ModelAdvice
+from benanza_analyzer.answers.policies import LIBRARIES, LIBRARIES_UNFUSED, UNFUSED
 
 INK = "#808890"
 GRID = "rgba(128,136,144,0.25)"
@@ -89,7 +90,7 @@ def _steps_of_run(run: ModelAdvice, bound_us: float) -> list[tuple[str, str, flo
 
 def _steps_of_policies(found: ReportedBound, bound_us: float) -> list[tuple[str, str, float]]:
     """Bounds under other policies, from the slowest on."""
-    ladder_of = ("libraries alone, without fusion", "calls of libraries alone", "without fusion")
+    ladder_of = [policy.name for policy in (LIBRARIES_UNFUSED, LIBRARIES, UNFUSED)]
     at = {each.name: each.sequential_us for each in found.what_ifs if each.ratio is not None}
     known = sorted((at[name], name) for name in ladder_of if at.get(name, 0.0) > bound_us)[::-1]
     if not known:

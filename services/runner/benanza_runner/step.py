@@ -10,7 +10,7 @@ from benanza_backbone.service.step import Step
 from benanza_backbone.telemetry import BENCHMARK_DURATION, JOBS
 from benanza_runner.core import Runner, in_tf32
 from benanza_runner.measured_layers import MeasuredLayers, asked_again
-from benanza_runner.measuring.busy import BUSY
+from benanza_runner.measuring.busy import BUSY, doubts_in
 from benanza_runner.monitoring.job_metrics import observe
 from benanza_runner.runtime import Runtime
 from benanza_schemas.codec import DecodeError, decode
@@ -125,7 +125,4 @@ def _job(record: Record) -> BenchmarkRequested | None:
 
 def was_busy(result: LayerMeasured) -> bool:
     """Whether the machine was busy with something else when these times were taken."""
-    environment = result.environment
-    return environment.get("stable") == "no" and not BUSY.isdisjoint(
-        environment.get("slowed_by", "").split(", ")
-    )
+    return not BUSY.isdisjoint(doubts_in(result.environment))

@@ -3,7 +3,18 @@
 import msgspec
 import pytest
 
-from benanza_analyzer.answers.policies import FASTEST, HEURISTIC, NOT_TAKEN, POLICIES, Policy
+from benanza_analyzer.answers.policies import (
+    CHANNELS_FIRST,
+    CHANNELS_LAST,
+    FASTEST,
+    HEURISTIC,
+    LIBRARIES,
+    LIBRARIES_UNFUSED,
+    NOT_TAKEN,
+    POLICIES,
+    UNFUSED,
+    Policy,
+)
 from benanza_schemas.vocabulary import GENERATED
 from tests.analyzer.events import measured, variant
 
@@ -15,19 +26,15 @@ KERNEL = variant(0.5, library=GENERATED)
 ALL = FIRST, LAST, BLOCKED, EITHER, KERNEL
 
 
-def named(name: str) -> Policy:
-    return next(policy for policy in POLICIES if policy.name.startswith(name))
-
-
 @pytest.mark.parametrize(
     ("policy", "taken"),
     [
         (FASTEST, ALL),
-        (named("without fusion"), ALL),
-        (named("calls of libraries alone"), (FIRST, LAST, BLOCKED, EITHER)),
-        (named("libraries alone, without fusion"), (FIRST, LAST, BLOCKED, EITHER)),
-        (named("channels first"), (FIRST, EITHER, KERNEL)),
-        (named("channels last"), (LAST, BLOCKED, EITHER, KERNEL)),
+        (UNFUSED, ALL),
+        (LIBRARIES, (FIRST, LAST, BLOCKED, EITHER)),
+        (LIBRARIES_UNFUSED, (FIRST, LAST, BLOCKED, EITHER)),
+        (CHANNELS_FIRST, (FIRST, EITHER, KERNEL)),
+        (CHANNELS_LAST, (LAST, BLOCKED, EITHER, KERNEL)),
     ],
 )
 def test_what_a_policy_takes(policy: Policy, taken: tuple[object, ...]) -> None:
@@ -43,13 +50,13 @@ def test_of_what_heuristics_chose_only_that_is_taken_and_elsewhere_any() -> None
 
 
 def test_a_layer_without_such_a_variant_has_no_time_and_a_reason() -> None:
-    found = named("calls of libraries alone").of(measured("a", KERNEL))
+    found = LIBRARIES.of(measured("a", KERNEL))
     assert (found.variants, found.failure) == ((), NOT_TAKEN)
 
 
 def test_where_a_layout_is_preferred_others_are_taken_if_there_is_none() -> None:
     event = measured("a", FIRST)
-    assert named("channels last").of(event) == event
+    assert CHANNELS_LAST.of(event) == event
 
 
 def test_a_failure_stays_what_it_was() -> None:

@@ -4,7 +4,15 @@ from collections.abc import Callable
 
 import pytest
 
-from benanza_runner.measuring.busy import OTHERS, STOLEN, Load, busy_between, quiet_within
+from benanza_runner.measuring.busy import (
+    OTHERS,
+    STOLEN,
+    Load,
+    busy_between,
+    doubts_as_environment,
+    doubts_in,
+    quiet_within,
+)
 
 START = Load(100.0, 4, busy_s=50.0, stolen_s=5.0, own_s=20.0, waited_s={1: 1.0, 2: 3.0})
 
@@ -83,3 +91,10 @@ def test_a_busy_machine_is_given_time_to_become_quiet(
     sleep: Callable[[float], None] = machine.sleep
     assert quiet_within(3.0, machine.look, sleep) is quiet
     assert machine.now == waited
+
+
+@pytest.mark.parametrize("reasons", [(), (OTHERS,), (OTHERS, STOLEN)])
+def test_what_an_environment_says_is_read_again(reasons: tuple[str, ...]) -> None:
+    assert doubts_in(doubts_as_environment(reasons, stable=False)) == [*reasons]
+    assert doubts_in(doubts_as_environment(reasons, stable=True)) == []
+    assert doubts_in({}) == []

@@ -60,13 +60,18 @@ UNFUSED = Policy("without fusion", False, _any)
 HEURISTIC = Policy("without fusion, as heuristics choose", False, _chosen, otherwise_any=True)
 """Where a library's heuristic was asked, its choice; elsewhere the fastest variant."""
 
+LIBRARIES = Policy("calls of libraries alone", True, _of_a_library)
+LIBRARIES_UNFUSED = Policy("libraries alone, without fusion", False, _of_a_library)
+CHANNELS_FIRST = Policy("channels first wherever possible", True, _channels_first, True)
+CHANNELS_LAST = Policy("channels last wherever possible", True, _channels_last, True)
+
 POLICIES = (
     FASTEST,
     UNFUSED,
     HEURISTIC,
-    Policy("calls of libraries alone", True, _of_a_library),
-    Policy("libraries alone, without fusion", False, _of_a_library),
-    Policy("channels first wherever possible", True, _channels_first, otherwise_any=True),
-    Policy("channels last wherever possible", True, _channels_last, otherwise_any=True),
+    LIBRARIES,
+    LIBRARIES_UNFUSED,
+    CHANNELS_FIRST,
+    CHANNELS_LAST,
 )
 """The fastest comes first: the others are compared with it."""

@@ -36,6 +36,7 @@ from benanza_runner.cuda.whole_model.witness import PreparedProgram
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.device_lock import DeviceLock, lock_path
 from benanza_runner.measuring.batch import calls_for
+from benanza_runner.measuring.busy import doubts_as_environment
 from benanza_runner.measuring.sampling import collect
 from benanza_runner.measuring.slowdown import SlowdownDetector
 from benanza_runner.measuring.stopping import Rule, summary
@@ -194,8 +195,7 @@ class CudaRuntime(Runtime):
             "memory_mhz": str(state.memory_mhz),
             "watts": f"{state.watts:.0f}",
             "celsius": str(state.celsius),
-            "stable": "yes" if undisturbed.stable else "no",
-            "slowed_by": ", ".join(undisturbed.reasons),
+            **doubts_as_environment(undisturbed.reasons, stable=undisturbed.stable),
             "tries": str(undisturbed.tries),
             "step_us": f"{self._slowdown.last_us:.3f}",
         }

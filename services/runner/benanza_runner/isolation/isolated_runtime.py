@@ -25,7 +25,7 @@ from benanza_runner.isolation.messages import (
     encoder,
     replies,
 )
-from benanza_runner.measuring.busy import OVERHEAD
+from benanza_runner.measuring.busy import OVERHEAD, doubts_as_environment, doubts_in
 from benanza_runner.reasons import short_reason
 from benanza_runner.runtime import Outcome, RunResult, Runtime
 from benanza_schemas.events import Ceiling, System
@@ -271,8 +271,6 @@ def _unexpected(reply: Reply) -> str:
 
 def _said_slow(outcome: Outcome) -> Outcome:
     """The outcome of a process that is slow, as another would be: its times are doubtful."""
-    environment = outcome.environment
-    before = environment.get("slowed_by", "") if environment.get("stable") == "no" else ""
-    reasons = ", ".join(filter(None, (before, OVERHEAD)))
-    environment = environment | {"stable": "no", "slowed_by": reasons}
+    reasons = [*doubts_in(outcome.environment), OVERHEAD]
+    environment = outcome.environment | doubts_as_environment(reasons, stable=False)
     return msgspec.structs.replace(outcome, environment=environment)

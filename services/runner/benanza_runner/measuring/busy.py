@@ -74,9 +74,21 @@ def as_environment(busy: Busy, reasons: Sequence[str]) -> dict[str, str]:
     return {
         "busy_share": f"{busy.others:.2f}",
         "stolen_share": f"{busy.stolen:.2f}",
-        "stable": "no" if reasons else "yes",
-        "slowed_by": ", ".join(reasons),
+        **doubts_as_environment(reasons, stable=not reasons),
     }
+
+
+def doubts_as_environment(reasons: Sequence[str], *, stable: bool) -> dict[str, str]:
+    """What slowed a measurement down, as its environment has it. It may be `stable` even so, if
+    that was in an earlier try.
+    """
+    return {"stable": "yes" if stable else "no", "slowed_by": ", ".join(reasons)}
+
+
+def doubts_in(environment: Mapping[str, str]) -> list[str]:
+    """What makes the times of a measurement with this environment doubtful."""
+    reasons = environment.get("slowed_by", "") if environment.get("stable") == "no" else ""
+    return reasons.split(", ") if reasons else []
 
 
 def quiet_within(

@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 from benanza_backbone.telemetry import GPU_LAUNCH_OVERHEAD, JOBS_SLOWED
-from benanza_runner.measuring.busy import BUSY
+from benanza_runner.measuring.busy import BUSY, doubts_in
 from benanza_runner.measuring.throttling import LOWER_CLOCK
 from benanza_runner.nvidia import SLOWED_BY
 from benanza_schemas.events import LayerMeasured
@@ -19,9 +19,8 @@ def observe(result: LayerMeasured) -> None:
     environment = result.environment
     if environment.get("times") == "shared":  # It was seen around an earlier one.
         return
-    if environment.get("stable") == "no":
-        for reason in filter(None, environment.get("slowed_by", "").split(", ")):
-            JOBS_SLOWED.labels(reason if reason in REASONS else OTHER).inc()
+    for reason in doubts_in(environment):
+        JOBS_SLOWED.labels(reason if reason in REASONS else OTHER).inc()
     with suppress(KeyError, ValueError):  # Other runtimes say other things.
         gpu, overhead_s = environment["gpu"], float(environment["step_us"]) * 1e-6
         GPU_LAUNCH_OVERHEAD.labels(gpu, result.system.accelerator).set(overhead_s)

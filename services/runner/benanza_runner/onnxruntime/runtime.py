@@ -14,7 +14,15 @@ from benanza_runner import nvidia
 from benanza_runner.ceilings import measured_ceilings
 from benanza_runner.cpu import available_cores, cpu_name
 from benanza_runner.machine_load import machine_load
-from benanza_runner.measuring.busy import OVERHEAD, SPREAD, WIDE, Load, as_environment, busy_between
+from benanza_runner.measuring.busy import (
+    OVERHEAD,
+    SPREAD,
+    WIDE,
+    Load,
+    as_environment,
+    busy_between,
+    doubts_in,
+)
 from benanza_runner.measuring.slowdown import SlowdownDetector
 from benanza_runner.measuring.stopping import Rule
 from benanza_runner.onnx_layers.layer_model import LayerModel, LayerModelError, layer_model
@@ -154,7 +162,7 @@ class OnnxRuntime(Runtime):
         environment["copies"] = str(times[-1].copies)
         environment["disturbed_samples"] = str(sum(timed.dropped for timed in times))
         environment |= self._busy_since(load, variants)
-        self._conversions.settle(stable=environment["stable"] == "yes")
+        self._conversions.settle(stable=not doubts_in(environment))
         return Outcome(variants=(*variants, *failed), environment=environment)
 
     def _network(self, layer: Layer, model: LayerModel) -> Outcome:

@@ -14,7 +14,7 @@ from benanza.onnxruntime.session import CUDA, called, in_type, options_of
 from benanza.onnxruntime.trace import Executions, executions_in, names_in, on_gpu, without
 from benanza.profiling.framework import Configuration, Framework, Profile
 from benanza.profiling.joining import layers_of_nodes
-from benanza.profiling.spans import Activity, CallTimes, call_times
+from benanza.profiling.spans import Activity, timed_call
 from benanza.profiling.whole_model import WholeModel
 from benanza_ingest.reading.parse import subgraphs
 from benanza_runner import nvidia
@@ -229,18 +229,6 @@ def _joined(
     for name, op in found.ops.items():
         spans = [each.nodes[name] for each in found.executions if name in each.nodes]
         layers = positions.get(name, ())
-        if not spans and not layers:
-            continue
-        times = call_times(spans) if spans else CallTimes(0.0, 0.0, 0.0)
-        calls.append(
-            FrameworkCall(
-                name=name,
-                op=op,
-                layers=layers,
-                start_us=times.start_us,
-                median_us=times.median_us,
-                iqr_us=times.iqr_us,
-                kernels=times.kernels,
-            )
-        )
+        if spans or layers:
+            calls.append(timed_call(name, op, layers, spans))
     return tuple(sorted(calls, key=lambda call: call.start_us))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from benanza_runner.measuring.stopping import summary
-from benanza_schemas.events import FrameworkKernel
+from benanza_schemas.events import FrameworkCall, FrameworkKernel
 
 
 class Kernel(NamedTuple):
@@ -40,28 +40,21 @@ class Activity(NamedTuple):
     us: float
 
 
-class CallTimes(NamedTuple):
-    """When a call begins within an execution, and how long it takes, in microseconds, with the
-    interquartile range, and its kernels: medians of several executions.
-    """
-
-    start_us: float
-    median_us: float
-    iqr_us: float
-    kernels: tuple[FrameworkKernel, ...] = ()
-
-
 def span_of(kernels: Sequence[Kernel]) -> Span:
     """The call that started these, at least one: it takes as long as they do together."""
     ordered = tuple(sorted(kernels, key=lambda each: each.start_us))
     return Span(ordered[0].start_us, math.fsum(each.us for each in ordered), ordered)
 
 
-def call_times(spans: Sequence[Span]) -> CallTimes:
-    """The times of a call in several executions, at least one."""
+def timed_call(
+    name: str, op: str, layers: tuple[int, ...], spans: Sequence[Span], idle_us: float = 0.0
+) -> FrameworkCall:
+    """The call with its times in several executions. Without any it takes no time, at `idle_us`."""
+    if not spans:
+        return FrameworkCall(name, op, layers, idle_us, 0.0, 0.0)
     start_us = summary(sorted(span.start_us for span in spans)).median
     _, median_us, iqr_us = summary(sorted(span.us for span in spans))
-    return CallTimes(start_us, median_us, iqr_us, _usual_kernels(spans))
+    return FrameworkCall(name, op, layers, start_us, median_us, iqr_us, _usual_kernels(spans))
 
 
 def _usual_kernels(spans: Sequence[Span]) -> tuple[FrameworkKernel, ...]:

@@ -1,31 +1,20 @@
 """Which layers of a model the nodes of its FX graph compute."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from msgspec.structs import replace
 from onnx import GraphProto
 
-from benanza_schemas.events import FrameworkCall, FrameworkKernel
-
-
-class NodeTimes(NamedTuple):
-    """A node of an FX graph, its operator, such as `aten.conv2d`, and its times in microseconds and
-    kernels, as those of a `FrameworkCall`. A node that starts nothing on the device takes no time.
-    """
-
-    name: str
-    op: str
-    start_us: float
-    median_us: float
-    iqr_us: float
-    kernels: tuple[FrameworkKernel, ...] = ()
+from benanza_schemas.events import FrameworkCall
 
 
 def framework_calls(
-    nodes: Sequence[NodeTimes], model: GraphProto, origins: Sequence[str]
+    nodes: Sequence[FrameworkCall], model: GraphProto, origins: Sequence[str]
 ) -> tuple[FrameworkCall, ...]:
-    """The nodes that take time or compute layers, as calls in the order of their starts.
+    """The nodes that take time or compute layers, with these layers, in the order of their starts.
 
+    Nodes are given without layers; the operator of one is such as `aten.conv2d`. A node that starts
+    nothing on the device takes no time.
     `model` and `origins` are the `layers` of a `WholeModel`, and the FX node that each was exported
     of. A layer whose FX node isn't there belongs to the node that computes one of its
     readers, or else to one that computes what it reads.
@@ -35,15 +24,7 @@ def framework_calls(
     for position in sorted(owner):
         layers[owner[position]].append(position)
     calls = [
-        FrameworkCall(
-            name=node.name,
-            op=node.op,
-            layers=tuple(computed),
-            start_us=node.start_us,
-            median_us=node.median_us,
-            iqr_us=node.iqr_us,
-            kernels=node.kernels,
-        )
+        replace(node, layers=tuple(computed))
         for node, computed in zip(nodes, layers, strict=True)
         if computed or node.median_us
     ]

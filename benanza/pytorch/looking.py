@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 import torch
 from torch.profiler import ProfilerActivity, record_function
 
-from benanza.profiling.spans import CallTimes, Span, call_times
-from benanza.pytorch.calls import NodeTimes
+from benanza.profiling.spans import Span, timed_call
 from benanza.pytorch.trace import EXECUTION, NODE, executed_nodes
 from benanza_runner.measuring.stopping import summary
-from benanza_schemas.events import RunTimes
+from benanza_schemas.events import FrameworkCall, RunTimes
 
 WARM_UP_EXECUTIONS = 3
 
@@ -26,7 +25,7 @@ class Looked(NamedTuple):
     """The times of the executions in which each node was timed, and those of the nodes in order."""
 
     times: RunTimes
-    nodes: tuple[NodeTimes, ...]
+    nodes: tuple[FrameworkCall, ...]
 
 
 class _Execution(NamedTuple):
@@ -53,16 +52,16 @@ def looked_at(module: Any, inputs: Sequence[Any], executions: int) -> Looked:
     )
 
 
-def _timed(nodes: Iterable[Any], executions: Sequence[_Execution]) -> Iterator[NodeTimes]:
+def _timed(nodes: Iterable[Any], executions: Sequence[_Execution]) -> Iterator[FrameworkCall]:
     """A node that takes no time is where the one before it ends."""
     end_us = 0.0
     for node in nodes:
         if node.op != "call_function":
             continue
         spans = [each.nodes[node.name] for each in executions if node.name in each.nodes]
-        times = call_times(spans) if spans else CallTimes(end_us, 0.0, 0.0)
-        yield NodeTimes(node.name, _operator(node.target), *times)
-        end_us = times.start_us + times.median_us
+        call = timed_call(node.name, _operator(node.target), (), spans, end_us)
+        yield call
+        end_us = call.start_us + call.median_us
 
 
 def _operator(target: Any) -> str:

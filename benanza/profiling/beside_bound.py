@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+import msgspec
+
 from benanza.looking.stored_bound import StoredBound
 from benanza.profiling.remedies import remedies_of
 from benanza.request import BoundPolicy
@@ -15,7 +17,8 @@ from benanza.results.profile import (
     contradiction,
 )
 from benanza_analyzer.answers.calls import Call
-from benanza_analyzer.answers.inefficiency import Inefficiency, inefficiencies
+from benanza_analyzer.answers.inefficiency import inefficiencies
+from benanza_analyzer.answers.kinds import Inefficiency
 from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clickhouse.stored_events import (
@@ -217,13 +220,7 @@ def _multiplies(call: FrameworkCall, model: ModelIngested | None) -> bool:
 
 def _part(found: Inefficiency, event: ModelProfiled, model: ModelIngested) -> ProfiledPart:
     return ProfiledPart(
-        kind=found.kind,
-        positions=found.positions,
+        **msgspec.structs.asdict(found),
         layers=tuple(model.layers[at].name for at in found.positions),
         op="+".join(event.calls[at].op for at in found.calls),
-        calls=found.calls,
-        bound_calls=found.bound_calls,
-        us=found.us,
-        bound_us=found.bound_us,
-        spread_us=found.spread_us,
     )

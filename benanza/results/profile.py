@@ -5,7 +5,7 @@ from datetime import datetime
 
 from benanza.results.bounds import FailedModel
 from benanza.results.result import Result
-from benanza_analyzer.answers.kinds import InefficiencyKind
+from benanza_analyzer.answers.kinds import Inefficiency
 from benanza_backbone.document import Document
 from benanza_schemas.layer import Precision
 
@@ -37,23 +37,13 @@ class ProfiledCall(Document, frozen=True, kw_only=True):
     kernels: tuple[ProfiledKernel, ...]
 
 
-class ProfiledPart(Document, frozen=True, kw_only=True):
-    """A part of a framework's run beside the same part of the bound, in microseconds.
-
-    `calls` are positions in the profile's `calls`, `op` has the framework's operators joined by
-    `+`, and `bound_calls` counts the calls that take time in the bound. `layers` are the names of
-    the layers at `positions`. `spread_us` is that of the difference.
+class ProfiledPart(Inefficiency, frozen=True, kw_only=True):
+    """A part of a framework's run beside the same part of the bound. `layers` are the names of the
+    layers at `positions`, and `op` has the framework's operators joined by `+`.
     """
 
-    kind: InefficiencyKind
-    positions: tuple[int, ...]
     layers: tuple[str, ...]
     op: str
-    calls: tuple[int, ...]
-    bound_calls: int
-    us: float
-    bound_us: float
-    spread_us: float
 
 
 class ModelProfile(Result, frozen=True, kw_only=True):

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benanza_analyzer.answers.calls import Call
-from benanza_analyzer.answers.inefficiency import Inefficiency, inefficiencies
+from benanza_analyzer.answers.inefficiency import inefficiencies
+from benanza_analyzer.answers.kinds import Inefficiency
 from benanza_schemas.events import FrameworkCall, FrameworkKernel, RunTimes
 from tests.analyzer.answers.test_differences import call, covers
 

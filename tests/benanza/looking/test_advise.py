@@ -364,7 +364,9 @@ def test_savings_are_parts_of_the_run(data: st.DataObject) -> None:
             for each in calls
         ),
         parts=tuple(
-            ProfiledPart(op="", layers=("layer",) * len(each.positions), **each._asdict())
+            ProfiledPart(
+                op="", layers=("layer",) * len(each.positions), **msgspec.structs.asdict(each)
+            )
             for each in parts
         ),
     )

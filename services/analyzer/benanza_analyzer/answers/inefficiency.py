@@ -7,11 +7,10 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from statistics import median
-from typing import NamedTuple
 
 from benanza_analyzer.answers.calls import Call
 from benanza_analyzer.answers.differences import differences
-from benanza_analyzer.answers.kinds import CONVERSIONS, InefficiencyKind
+from benanza_analyzer.answers.kinds import CONVERSIONS, Inefficiency, InefficiencyKind
 from benanza_schemas.events import FrameworkCall, RunTimes
 
 COPY = "Memcpy"
@@ -19,28 +18,6 @@ COPY = "Memcpy"
 
 TO_HOST = "Memcpy DtoH"
 """Begins the names of copies from the GPU to the host among kernels."""
-
-
-class Inefficiency(NamedTuple):
-    """A part of a framework's run beside the same part of the bound, in microseconds.
-
-    `calls` are the framework's, by position among them, `positions` those of the layers that they
-    compute, `bound_calls` the number of calls in the bound that take time there. `spread_us` is the
-    root of the sum of the squares of all their interquartile ranges.
-    """
-
-    kind: InefficiencyKind
-    positions: tuple[int, ...]
-    calls: tuple[int, ...]
-    bound_calls: int
-    us: float
-    bound_us: float
-    spread_us: float
-
-    @property
-    def saved_us(self) -> float:
-        """How much less the bound takes; negative if it takes more."""
-        return self.us - self.bound_us
 
 
 def inefficiencies(

@@ -1,6 +1,8 @@
-"""What makes a framework's run longer than the bound, in words."""
+"""What makes a framework's run longer than the bound."""
 
 from typing import Literal
+
+from benanza_backbone.document import Document
 
 InefficiencyKind = Literal[
     "timing each call",
@@ -26,3 +28,25 @@ CONVERSIONS = frozenset(
     "aten._to_copy aten.clone aten.contiguous aten.copy aten.permute aten.to".split()
 )
 """What ONNX Runtime and PyTorch put around operators to give values other types or layouts."""
+
+
+class Inefficiency(Document, frozen=True):
+    """A part of a framework's run beside the same part of the bound, in microseconds.
+
+    `calls` are the framework's, by position among them, `positions` those of the layers that they
+    compute, `bound_calls` the number of calls in the bound that take time there. `spread_us`, that
+    of the difference, is the root of the sum of the squares of all their interquartile ranges.
+    """
+
+    kind: InefficiencyKind
+    positions: tuple[int, ...]
+    calls: tuple[int, ...]
+    bound_calls: int
+    us: float
+    bound_us: float
+    spread_us: float
+
+    @property
+    def saved_us(self) -> float:
+        """How much less the bound takes; negative if it takes more."""
+        return self.us - self.bound_us

@@ -37,7 +37,7 @@ def program_of(
     steps = []
     for step in found.steps:
         if step.kind != "view" or len(step.positions) > 1:
-            chosen = fastest(measured[step.fingerprint], calls[step.positions].layout)
+            chosen = fastest(measured[step.fingerprint], cover.layouts[step.positions])
             assert chosen is not None, "every call that a bound adds up has a time"
             step = msgspec.structs.replace(step, choice=_choice(*chosen))
         steps.append(step)

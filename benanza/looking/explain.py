@@ -4,6 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
+from msgspec.structs import asdict
+
 from benanza.installation.configured import known_store
 from benanza.looking.bounds import matches_policy
 from benanza.looking.model_ids import model_ids
@@ -12,10 +14,10 @@ from benanza.request import BoundPolicy
 from benanza.results.explain import ExplainedCall, Explanation, Explanations, Limit
 from benanza_analyzer.answers.calls import Call
 from benanza_analyzer.measurements import fastest
-from benanza_analyzer.roofline import BYTES_KEPT, MICROSECONDS
+from benanza_analyzer.roofline import MICROSECONDS
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of
-from benanza_schemas.events import CeilingName, LayerMeasured
+from benanza_schemas.events import CeilingName, Variant
 
 
 def known_explanations(
@@ -38,10 +40,11 @@ def explained(stored: StoredBound) -> Explanation:
     measured, ceilings = stored.by_layer(), stored.ceilings()
     groups = stored.model.groups
     rules = {(tuple(sorted(group.layers)), group.fingerprint): group.rule for group in groups}
-    calls = [
-        _call(each, stored, rules, measured.get(each.fingerprint, ()), ceilings)
-        for each in stored.cover(fusion=stored.bound.fusion).calls
-    ]
+    cover = stored.cover(fusion=stored.bound.fusion)
+    calls = []
+    for each in cover.calls:
+        best = fastest(measured.get(each.fingerprint, ()), cover.layouts[each.positions])
+        calls.append(_call(each, best and best[1], stored, rules, ceilings))
     return Explanation(bound=stored.bound, calls=tuple(sorted(calls, key=_longest_first)))
 
 
@@ -51,45 +54,35 @@ def _longest_first(call: ExplainedCall) -> tuple[float, tuple[int, ...]]:
 
 def _call(
     call: Call,
+    variant: Variant | None,
     stored: StoredBound,
     rules: Mapping[tuple[tuple[int, ...], str], str],
-    measured: Sequence[LayerMeasured],
     ceilings: Mapping[CeilingName, float],
 ) -> ExplainedCall:
-    best = fastest(measured, call.layout)
-    variant = best[1] if best else None
     model = stored.model
     uses = [model.layers[at] for at in call.positions]
-    moved = call.bytes * BYTES_KEPT[stored.bound.precision]
-    roofline_us, limited_by = _roofline(call.flops, moved, ceilings)
+    roofline_us, limited_by = _roofline(call, ceilings)
     total_us = stored.bound.sequential_us or math.inf
     return ExplainedCall(
-        positions=call.positions,
+        **asdict(call),
         layers=tuple(use.name for use in uses),
         op="+".join(model.summaries[use.summary].op for use in uses),
         rule=rules.get((tuple(sorted(call.positions)), call.fingerprint), ""),
-        fingerprint=call.fingerprint,
-        us=call.us,
-        iqr_us=call.iqr_us,
-        conversion_us=call.conversion_us,
         share=(call.us + call.conversion_us) / total_us,
         library=variant.library if variant else "",
         algorithm=variant.algorithm if variant else "",
         layout=variant.layout if variant else "",
-        flops=call.flops,
-        bytes=moved,
         roofline_us=roofline_us,
         limited_by=limited_by,
-        critical=call.critical,
     )
 
 
 def _roofline(
-    flops: int, moved: float, ceilings: Mapping[CeilingName, float]
+    call: Call, ceilings: Mapping[CeilingName, float]
 ) -> tuple[float, Limit] | tuple[None, None]:
     """The least time of a call in microseconds, and what limits it."""
     if len(ceilings) < len(get_args(CeilingName)):
         return None, None
-    memory_us = moved / ceilings["bandwidth"] * MICROSECONDS
-    compute_us = flops / ceilings["flops"] * MICROSECONDS
+    memory_us = call.bytes / ceilings["bandwidth"] * MICROSECONDS
+    compute_us = call.flops / ceilings["flops"] * MICROSECONDS
     return (memory_us, "memory") if memory_us >= compute_us else (compute_us, "compute")

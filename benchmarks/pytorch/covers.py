@@ -32,7 +32,7 @@ def chosen(
     choices = []
     for call in cover.calls:
         if call.fingerprint:
-            best = fastest(measured[call.fingerprint], call.layout)
+            best = fastest(measured[call.fingerprint], cover.layouts[call.positions])
             assert best is not None, "every call that a bound adds up has a time"
             choices.append(best)
     return choices

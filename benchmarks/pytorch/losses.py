@@ -15,7 +15,6 @@ from typing import NamedTuple, get_args
 
 from benanza_analyzer.answers.calls import Call, Cover
 from benanza_runner.core import ON_TENSOR_CORES
-from benanza_schemas.element_types import BITS, PRECISIONS
 from benanza_schemas.events import LayerMeasured, ModelIngested
 from benanza_schemas.layer import Layer, Precision
 from benchmarks.pytorch.bounds import ingested
@@ -63,8 +62,8 @@ def main() -> None:
         moved_us = sum(call.conversion_us for call in cover.calls)
         total_us = cover.sequential_us
         print(f"{export.stem}: {total_us:.1f} µs, {moved_us / total_us:.1%} layout conversions")
-        rows += losses(export.stem, cover, layers, asked.precision, asked.bytes_per_s)
-    print(table(rows))
+        found += losses(export.stem, cover, layers, asked.bytes_per_s)
+    print(table(found))
 
 
 def cover_of(model: ModelIngested, events: Sequence[LayerMeasured]) -> Cover | None:
@@ -83,7 +82,6 @@ def losses(
     name: str,
     cover: Cover,
     layers: dict[str, Layer],
-    precision: Precision,
     bytes_per_s: float,
 ) -> Iterator[Loss]:
     """What each layer and group without products loses against this rate of the memory."""
@@ -91,10 +89,9 @@ def losses(
     for call in cover.calls:
         if call.fingerprint and not _multiplies(layers[call.fingerprint]):
             alike[call.fingerprint].append(call)
-    narrower = BITS[PRECISIONS[precision].element_type] / BITS["float32"]
     for fingerprint, calls in alike.items():
         us = sum(call.us for call in calls)
-        least_us = sum(CALL_US + call.bytes * narrower / bytes_per_s * 1e6 for call in calls)
+        least_us = sum(CALL_US + call.bytes / bytes_per_s * 1e6 for call in calls)
         share = (us - least_us) / cover.sequential_us
         yield Loss(name, layers[fingerprint].title(), len(calls), us, least_us, share)
 

@@ -1,4 +1,4 @@
-"""The lower bound of a model on one system at one precision: a pure function."""
+"""The lower bound of a model on one system at one precision, and its calls: pure functions."""
 
 import math
 from datetime import datetime
@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
+from benanza_analyzer.answers.calls import Call, Cover
 from benanza_analyzer.attainable import attainable_us
 from benanza_analyzer.blocks import Blocks
 from benanza_analyzer.critical_path import critical_path
@@ -15,7 +16,7 @@ from benanza_analyzer.measurements import BY_LIBRARY, WHICHEVER, Measurements
 from benanza_analyzer.models.architecture import Architecture, Counted
 from benanza_analyzer.models.catalogue import NOTHING, Catalogue
 from benanza_analyzer.plan import CoverPlan
-from benanza_analyzer.roofline import PlatformCeilings, roofline_us
+from benanza_analyzer.roofline import BYTES_KEPT, PlatformCeilings, roofline_us
 from benanza_analyzer.spread import spread_us
 from benanza_schemas.events import BoundUpdated, Missing, event_id
 from benanza_schemas.layer import Accounting, Precision
@@ -141,3 +142,31 @@ def _missing(
     for position, reason in sorted((*unmeasured, *model.skipped)) if model.skipped else unmeasured:
         by_reason.setdefault(reason, []).append(position)
     return tuple(Missing(reason, tuple(positions)) for reason, positions in by_reason.items())
+
+
+def cover_of(
+    plan: CoverPlan, measurements: Measurements, catalogue: Catalogue, precision: Precision
+) -> Cover:
+    """The cover that a plan has chosen."""
+    blocks = plan.blocks
+    path = frozenset(longest_path(plan))
+    ends = blocks.ordered((plan.known & (blocks.numbers != NOTHING)) | (plan.conversion_us > 0))
+    calls, layouts = [], {}
+    for end in ends.tolist():
+        number, layout = int(blocks.numbers[end]), int(plan.layouts[end])
+        positions = blocks.groups.get(end, (end,))
+        layouts[positions] = layout
+        calls.append(
+            Call(
+                positions=positions,
+                fingerprint=catalogue.fingerprints[number],
+                us=float(plan.times_us[end]),
+                iqr_us=float(measurements.iqr_us[layout, number]) if number != NOTHING else 0.0,
+                conversion_us=float(plan.conversion_us[end]),
+                flops=int(catalogue.flops[number]),
+                bytes=catalogue.bytes[number] * BYTES_KEPT[precision],
+                critical=end in path,
+            )
+        )
+    conversion_us = math.fsum(plan.interleaved_conversion_us.tolist())
+    return Cover(calls, layouts, plan.lacking, conversion_us)

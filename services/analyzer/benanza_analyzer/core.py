@@ -12,8 +12,8 @@ from hashlib import blake2b
 
 import msgspec
 
-from benanza_analyzer.answers.calls import Cover, cover_of
-from benanza_analyzer.bound import caused, lower_bound
+from benanza_analyzer.answers.calls import Cover
+from benanza_analyzer.bound import caused, cover_of, lower_bound
 from benanza_analyzer.measurements import Measurements, bests
 from benanza_analyzer.models.architecture import Architecture
 from benanza_analyzer.models.architectures import Architectures
@@ -131,7 +131,7 @@ class Analyzer:
         platform = self._platform(system_id, precision)
         architecture = self._architectures.of(architecture_id)
         plan = self._plans(accounting, platform, architecture)[fusion]
-        return cover_of(plan, platform.measurements, self._catalogue)
+        return cover_of(plan, platform.measurements, self._catalogue, precision)
 
     def _apply(self, event: AnalyzerEvent) -> Moved:
         """Takes in the event; returns on which platforms it may move bounds, and which ones."""

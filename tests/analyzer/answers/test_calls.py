@@ -1,7 +1,5 @@
 """The calls of a bound, one by one."""
 
-from math import fsum
-
 import msgspec
 import pytest
 from hypothesis import given
@@ -106,9 +104,10 @@ def test_a_layout_conversion_stands_with_the_call_that_causes_it() -> None:
         measured("c", *in_layouts(2.0, 30.0, 1.0)),
     ):
         analyzer.handle(event, NOW)
-    found = calls(analyzer, two)
-    assert [(call.layout, call.us) for call in found] == [(LAST, 3.0), (FIRST, 2.0)]
-    assert fsum(call.conversion_us for call in found) > 0
+    cover = analyzer.cover(two.architecture_id, system().system_id, "fp32", "full", fusion=True)
+    assert cover.layouts == {(0,): LAST, (1,): FIRST}
+    assert [call.us for call in cover.calls] == [3.0, 2.0]
+    assert cover.conversion_us > 0
 
 
 def test_without_the_model_there_are_no_calls() -> None:

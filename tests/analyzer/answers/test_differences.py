@@ -10,7 +10,7 @@ from benanza_analyzer.answers.differences import Difference, differences
 
 
 def call(us: float, *positions: int, conversion_us: float = 0.0) -> Call:
-    return Call(positions, "", 0, us, 0.0, conversion_us, 0, 0, critical=False)
+    return Call(positions, "", us, 0.0, conversion_us, 0, 0, critical=False)
 
 
 def test_a_group_stands_beside_its_layers() -> None:

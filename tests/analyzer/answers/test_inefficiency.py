@@ -5,6 +5,7 @@ from math import fsum
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from benanza_analyzer.answers.calls import Call
 from benanza_analyzer.answers.inefficiency import inefficiencies
@@ -79,7 +80,7 @@ def test_a_call_that_joins_what_the_bound_runs_apart_is_no_slower_call_of_one_la
 
 def test_spreads_add_in_quadrature() -> None:
     slow = FrameworkCall("a", "Conv", (0,), 0.0, 9.0, 3.0)
-    best = call(5.0, 0)._replace(iqr_us=4.0)
+    best = replace(call(5.0, 0), iqr_us=4.0)
     between, part = inefficiencies(took(20.0, iqr_us=4.0), took(20.0, iqr_us=4.0), [slow], [best])
     assert (between.kind, between.spread_us) == ("between calls", 5.0)
     assert (part.kind, part.spread_us) == ("slower call", 5.0)

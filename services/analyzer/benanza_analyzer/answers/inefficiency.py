@@ -33,7 +33,7 @@ def inefficiencies(
     or longer, and as the bound. What looking costs passes between the calls.
     """
     own = [
-        Call(call.layers, "", 0, call.median_us, 0.0, 0.0, 0, 0, critical=False)
+        Call(call.layers, "", call.median_us, 0.0, 0.0, 0, 0, critical=False)
         for call in calls
         if call.layers
     ]

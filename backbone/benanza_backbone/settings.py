@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from benanza_backbone.clickhouse.connection import parse_address
+from benanza_backbone.document import Document
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.kafka.connection import KafkaConnection, SaslMechanism, SecurityProtocol
 from benanza_backbone.log import LogFormat
@@ -22,13 +23,12 @@ PREFIX = "BENANZA_"
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class ListedSetting:
-    """A setting as it is listed for people. `value` contains no password; `source` says where the
-    value comes from.
+class ListedSetting(Document, frozen=True):
+    """A setting as it is listed for people. `name` is that of its variable, `value` contains no
+    password; `source` says where the value comes from.
     """
 
-    variable: str
+    name: str
     value: str
     source: str
     description: str

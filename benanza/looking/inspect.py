@@ -11,6 +11,7 @@ from benanza_ingest.extract import Summarised, extract_with_summary
 from benanza_ingest.extracted import ExtractedLayer
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.source import FetchedModel, fetch
+from benanza_schemas.events import LayerSummary
 from benanza_schemas.layer import OMITTED, AttributeValue
 
 
@@ -71,18 +72,11 @@ def _layer(index: int, layer: ExtractedLayer) -> InspectedLayer:
     return InspectedLayer(
         index=index,
         name=layer.name,
-        op=layer.op,
-        domain=layer.domain,
-        fingerprint=layer.fingerprint,
         inputs=inputs,
         outputs=outputs,
         dtype=dtype,
         attributes={a.name: _plain(a.value) for a in layer.attributes()},
-        flops=layer.flops,
-        bytes=layer.bytes,
-        parameters=layer.parameters,
-        kind=layer.kind,
-        reason=layer.reason,
+        **{name: getattr(layer, name) for name in LayerSummary.__struct_fields__},
     )
 
 

@@ -100,8 +100,8 @@ WITH
     (
         SELECT
             fingerprint, system_id, precision, measured_at, event_id,
-            -- As the analyzer takes them: without those that were pruned. Networks are timed in
-            -- company only.
+            -- As the analyzer takes them: without those that were pruned. Networks are timed
+            -- interleaved only.
             argMinIf(
                 (library, algorithm, layout, median_us, iqr_us),
                 (ifNull(median_us, inf), ifNull(iqr_us, inf), variant),

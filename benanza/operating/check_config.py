@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from benanza.render.units import plural
-from benanza.results.check_config import ConfigCheck, ConfigReport, ConfigSetting
+from benanza.results.check_config import ConfigCheck, ConfigReport
 from benanza_backbone.clickhouse.connection import connected, errors_mended, parse_address
 from benanza_backbone.clickhouse.migrations import lacking, shipped
 from benanza_backbone.errors import BenanzaError
@@ -47,15 +47,7 @@ def check(settings: Settings) -> ConfigReport:
     over_kafka = settings.kafka is not None
     checks = [_check(name, attempt, over_kafka) for name, attempt in attempts.items()]
     return ConfigReport(
-        settings=tuple(
-            ConfigSetting(
-                name=setting.variable,
-                value=setting.value,
-                source=setting.source,
-                description=setting.description,
-            )
-            for setting in settings.listed
-        ),
+        settings=settings.listed,
         unknown=settings.unknown,
         checks=tuple(checks),
     )

@@ -19,7 +19,4 @@ def prune_log(settings: Settings) -> PrunedLog:
             "Kafka drops by itself what isn't needed; unset BENANZA_KAFKA to prune the embedded log"
         )
     with opened_log(settings):
-        found = prune(settings.event_log, now())
-    return PrunedLog(
-        events=found.events, bytes_before=found.bytes_before, bytes_after=found.bytes_after
-    )
+        return PrunedLog(**prune(settings.event_log, now())._asdict())

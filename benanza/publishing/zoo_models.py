@@ -4,6 +4,7 @@ import hashlib
 from importlib.metadata import version
 
 import onnx
+from msgspec.structs import asdict
 
 from benanza.results.publish import Zoo, ZooModel
 from benanza_ingest.reading.zoo import PREFIX, exported_models, zoo_names, zoo_path
@@ -14,14 +15,7 @@ def zoo(*, exported: bool) -> Zoo:
     models = [_light(name) for name in zoo_names()]
     if exported:
         models += [
-            ZooModel(
-                model=PREFIX + name,
-                task=each.task,
-                source=each.source,
-                licence=each.licence,
-                sha256=each.sha256,
-                nodes=each.nodes,
-            )
+            ZooModel(model=PREFIX + name, **asdict(each))
             for name, each in exported_models().items()
         ]
     return Zoo(models=tuple(models))

@@ -1,15 +1,7 @@
 """The settings, and whether what they name answers."""
 
 from benanza.results.result import Result
-
-
-class ConfigSetting(Result, frozen=True, kw_only=True):
-    """A setting: its value as text, without passwords, and where that comes from."""
-
-    name: str
-    value: str
-    source: str
-    description: str
+from benanza_backbone.settings import ListedSetting
 
 
 class ConfigCheck(Result, frozen=True, kw_only=True):
@@ -23,6 +15,6 @@ class ConfigCheck(Result, frozen=True, kw_only=True):
 class ConfigReport(Result, frozen=True, kw_only=True):
     """Every setting, variables that look like one but aren't, and every check."""
 
-    settings: tuple[ConfigSetting, ...]
+    settings: tuple[ListedSetting, ...]
     unknown: tuple[str, ...]
     checks: tuple[ConfigCheck, ...]

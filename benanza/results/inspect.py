@@ -72,7 +72,7 @@ class Inspection(Result, frozen=True, kw_only=True):
 class LayerTime(Document, frozen=True, kw_only=True):
     """The best time of a layer on a system at a precision, or why there is none.
 
-    `us` is the median of the fastest variant with warm caches, of a network within its company, and
+    `us` is the median of the fastest variant with warm caches, of a network interleaved, and
     `iqr_us` its interquartile range; `library`, `algorithm` and `layout` are those of the variant.
     Where no variant has a time, `failure` is the reason of the newest measurement. Both are lacking
     where the layer waits to be measured.

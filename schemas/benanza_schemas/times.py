@@ -17,9 +17,9 @@ def time_us(variant: Variant) -> tuple[float, float]:
 
 
 def is_timed(event: LayerMeasured) -> bool:
-    """Whether the measurement gives its layer a time: warm, or, of a network, in company.
+    """Whether the measurement gives its layer a time: warm, or, of a network, interleaved.
 
-    A call that was timed in company was timed warm before.
+    A call that was timed interleaved was timed warm before.
     """
     return any(
         not variant.failure and variant.stopped_by != StoppedBy.PRUNED for variant in event.variants

@@ -11,7 +11,7 @@ from benanza_backbone.settings import ListedSetting, load
 
 
 def listed(environ: dict[str, str], variable: str) -> ListedSetting:
-    (setting,) = (s for s in load(environ).listed if s.variable == variable)
+    (setting,) = (s for s in load(environ).listed if s.name == variable)
     return setting
 
 
@@ -30,7 +30,7 @@ def test_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_setting_is_listed_with_a_description() -> None:
     settings = load({})
     fields = set(vars(settings)) - {"listed", "unknown"}
-    names = {s.variable.removeprefix("BENANZA_").lower() for s in settings.listed}
+    names = {s.name.removeprefix("BENANZA_").lower() for s in settings.listed}
     assert {name for name in names if not name.startswith("kafka_")} == fields
     assert all(s.description for s in settings.listed)
 
@@ -64,7 +64,7 @@ def test_values_from_the_environment() -> None:
     assert settings.runners == 4
     assert (settings.metrics_host, settings.metrics_port) == ("0.0.0.0", 0)
     assert settings.drain_timeout_s == 5
-    sources = {s.variable: s.source for s in settings.listed if "KAFKA" not in s.variable}
+    sources = {s.name: s.source for s in settings.listed if "KAFKA" not in s.name}
     assert set(sources.values()) == {"environment"}
     assert settings.unknown == ()
 

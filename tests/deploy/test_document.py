@@ -47,7 +47,7 @@ def test_every_service_and_setting_exists() -> None:
     for name in re.findall(r"--scale ([a-z-]+)=", TEXT):
         assert name in services
     assert all(set(override["services"]) <= services for override in OVERRIDES)
-    listed = {setting.variable for setting in settings.load({}).listed}
+    listed = {setting.name for setting in settings.load({}).listed}
     for variable in re.findall(r"BENANZA_[A-Z_]+", TEXT):
         assert variable.removesuffix("_FILE") in listed or variable in listed, variable
 

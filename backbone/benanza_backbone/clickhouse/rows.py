@@ -6,6 +6,8 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from msgspec.structs import asdict
+
 from benanza_schemas.events import (
     NOTHING_TRIED,
     AnyEvent,
@@ -14,6 +16,7 @@ from benanza_schemas.events import (
     CheckpointIngested,
     DeadLetter,
     DeadLetterSettled,
+    Event,
     LayerKnown,
     LayerMeasured,
     LayerSeen,
@@ -22,6 +25,7 @@ from benanza_schemas.events import (
     ModelPublished,
     ModelWitnessed,
     RecordingWithdrawn,
+    RunTimes,
     SystemMeasured,
     Variant,
     device,
@@ -114,20 +118,12 @@ def _architecture(event: ModelIngested) -> dict[str, list[Row]]:
     }
     layers: list[Row] = []
     for position, use in enumerate(event.layers):
-        summary = event.summaries[use.summary]
         layers.append(
             {
                 "architecture_id": identity,
                 "position": position,
                 "name": use.name,
-                "op": summary.op,
-                "domain": summary.domain,
-                "kind": summary.kind,
-                "fingerprint": summary.fingerprint,
-                "flops": summary.flops,
-                "bytes": summary.bytes,
-                "parameters": summary.parameters,
-                "reason": summary.reason,
+                **asdict(event.summaries[use.summary]),
             }
         )
     edges: list[Row] = [
@@ -138,11 +134,7 @@ def _architecture(event: ModelIngested) -> dict[str, list[Row]]:
         {
             "architecture_id": identity,
             "position": position,
-            "fingerprint": group.fingerprint,
-            "rule": group.rule,
-            "layers": group.layers,
-            "flops": group.flops,
-            "bytes": group.bytes,
+            **asdict(group),
         }
         for position, group in enumerate(event.groups)
     ]
@@ -194,23 +186,10 @@ def _text(value: AttributeValue) -> str:
 
 
 def _system(event: SystemMeasured) -> Row:
-    system = event.system
     return {
-        "system_id": system.system_id,
+        **asdict(event.system),
         "imported_from": event.imported_from,
-        "runtime": system.runtime,
-        "accelerator": system.accelerator,
-        "driver": system.driver,
-        "cuda": system.cuda,
-        "cudnn": system.cudnn,
-        "cublas": system.cublas,
-        "cpu": system.cpu,
-        "threads": system.threads,
-        "libraries": system.libraries,
-        "method": system.method,
-        "kinds": ",".join(
-            sorted(f"{ceiling.name} {ceiling.precision}" for ceiling in event.ceilings)
-        ),
+        "kinds": ",".join(sorted(f"{each.name} {each.precision}" for each in event.ceilings)),
         "ceilings.name": [ceiling.name for ceiling in event.ceilings],
         "ceilings.precision": [ceiling.precision for ceiling in event.ceilings],
         "ceilings.value": [ceiling.value for ceiling in event.ceilings],
@@ -234,110 +213,51 @@ def _measurements(event: LayerMeasured) -> list[Row]:
         "environment": event.environment,
     }
     return [
-        shared
-        | {
-            "variant": position,
-            "library": variant.library,
-            "algorithm": variant.algorithm,
-            "layout": variant.layout,
-            "cache": variant.cache,
-            "samples_us": variant.samples_us,
-            "minimum_us": variant.minimum_us,
-            "median_us": variant.median_us,
-            "iqr_us": variant.iqr_us,
-            "stopped_by": variant.stopped_by,
-            "workspace_bytes": variant.workspace_bytes,
-            "layout_change_us": variant.layout_change_us,
-            "write_change_us": variant.write_change_us,
-            "chosen_by_heuristic": variant.chosen_by_heuristic,
-            "failure": variant.failure,
-        }
+        {**shared, "variant": position, **asdict(variant)}
         for position, variant in enumerate(variants)
     ]
 
 
+def _fields(event: Event) -> Row:
+    """What an event holds, but for the version that it was written in."""
+    found = asdict(event)
+    del found["schema_version"]
+    return found
+
+
 def _bound(event: BoundUpdated) -> Row:
-    return {
-        "architecture_id": event.architecture_id,
-        "system_id": event.system_id,
-        "precision": event.precision,
-        "accounting": event.accounting,
-        "fusion": event.fusion,
+    return _fields(event) | {
         "computed_at": utc(event.computed_at),
-        "event_id": event.event_id,
-        "cause": event.cause,
-        "batch": event.batch,
-        "sequential_us": event.sequential_us,
-        "sequential_spread_us": event.sequential_spread_us,
-        "parallel_us": event.parallel_us,
-        "parallel_spread_us": event.parallel_spread_us,
-        "roofline_us": event.roofline_us,
-        "attainable_us": event.attainable_us,
-        "measured": event.measured,
-        "free": event.free,
-        "not_counted": event.not_counted,
         "missing": [(missing.reason, missing.layers) for missing in event.missing],
-        "cover": event.cover,
-        "critical_path": event.critical_path,
-        "layout": event.layout,
-        "claim": event.claim,
     }
 
 
 def _witness(event: ModelWitnessed) -> Row:
-    sequential, ahead, parallel = event.sequential, event.read_ahead, event.parallel
-    return {
-        "model_id": event.model_id,
-        "system_id": event.system_id,
-        "precision": event.precision,
-        "batch": event.batch,
-        "bound_id": event.bound_id,
-        "witnessed_at": utc(event.witnessed_at),
-        "event_id": event.event_id,
-        "sequential_us": sequential and sequential.median_us,
-        "sequential_iqr_us": sequential and sequential.iqr_us,
-        "sequential_samples_us": sequential.samples_us if sequential else (),
-        "read_ahead_us": ahead and ahead.median_us,
-        "read_ahead_iqr_us": ahead and ahead.iqr_us,
-        "read_ahead_samples_us": ahead.samples_us if ahead else (),
-        "parallel_us": parallel and parallel.median_us,
-        "parallel_iqr_us": parallel and parallel.iqr_us,
-        "parallel_samples_us": parallel.samples_us if parallel else (),
-        "calls": event.calls,
-        "layout_changes": event.layout_changes,
-        "error": event.error,
-        "allowed_error": event.allowed_error,
-        "unchecked": event.unchecked,
-        "failure": event.failure,
-        "policy": event.policy,
-        "predicted_us": event.predicted_us,
-        "imported_from": event.imported_from,
-    }
+    found = _fields(event) | {"witnessed_at": utc(event.witnessed_at)}
+    for name in ("sequential", "read_ahead", "parallel"):
+        del found[name]
+        times: RunTimes | None = getattr(event, name)
+        found[f"{name}_us"] = times and times.median_us
+        found[f"{name}_iqr_us"] = times and times.iqr_us
+        found[f"{name}_samples_us"] = times.samples_us if times else ()
+    return found
 
 
 def _profile(event: ModelProfiled) -> Row:
     system, times, looked_at = event.system, event.times, event.times_looked_at
+    described = asdict(system)
     return {
         "model_id": event.model_id,
         "device": device(system),
         "precision": event.precision,
-        "framework": system.runtime,
+        "framework": described.pop("runtime"),
+        **described,
         "version": system.libraries.get(system.runtime, ""),
         "configuration": event.configuration,
         "options": event.options,
         "batch": event.batch,
         "profiled_at": utc(event.profiled_at),
         "event_id": event.event_id,
-        "system_id": system.system_id,
-        "accelerator": system.accelerator,
-        "driver": system.driver,
-        "cuda": system.cuda,
-        "cudnn": system.cudnn,
-        "cublas": system.cublas,
-        "cpu": system.cpu,
-        "threads": system.threads,
-        "libraries": system.libraries,
-        "method": system.method,
         "median_us": times and times.median_us,
         "iqr_us": times and times.iqr_us,
         "samples_us": times.samples_us if times else (),
@@ -355,12 +275,7 @@ def _profile_calls(event: ModelProfiled) -> list[Row]:
         {
             "event_id": event.event_id,
             "position": position,
-            "name": call.name,
-            "op": call.op,
-            "layers": call.layers,
-            "start_us": call.start_us,
-            "median_us": call.median_us,
-            "iqr_us": call.iqr_us,
+            **{name: value for name, value in asdict(call).items() if name != "kernels"},
             "kernels.name": [kernel.name for kernel in call.kernels],
             "kernels.start_us": [kernel.start_us for kernel in call.kernels],
             "kernels.median_us": [kernel.median_us for kernel in call.kernels],

@@ -74,15 +74,7 @@ def spec_of(store: Store, source: str, bound: ModelBound) -> Spec:
         hardware=_known(
             {"accelerator": system.accelerator, "cpu": system.cpu, "threads": str(system.threads)}
         ),
-        bound=SpecifiedBound(
-            precision=bound.precision,
-            accounting=bound.accounting,
-            fusion=bound.fusion,
-            sequential_us=bound.sequential_us,
-            sequential_spread_us=bound.sequential_spread_us,
-            parallel_us=bound.parallel_us,
-            partial=bound.partial,
-        ),
+        bound=msgspec.convert(bound, SpecifiedBound, from_attributes=True),
     )
 
 

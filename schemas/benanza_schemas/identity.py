@@ -152,11 +152,8 @@ def _renumber(layer: Layer, order: tuple[int, ...], outputs: tuple[int, ...]) ->
                 places[index] = len(tensors)
                 tensors.append(layer.tensors[index])
         operators.append(
-            Operator(
-                op_type=operator.op_type,
-                domain=operator.domain,
-                version=operator.version,
-                attributes=operator.attributes,
+            msgspec.structs.replace(
+                operator,
                 inputs=tuple([places[index] for index in operator.inputs]),
                 outputs=tuple([places[index] for index in operator.outputs]),
             )

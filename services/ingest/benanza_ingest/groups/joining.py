@@ -141,16 +141,7 @@ class Joiner:
                 elif place != OMITTED and layer.tensors[index].value is not None:
                     # The elements decide what this operator does, if not what an earlier one did.
                     tensors[place] = layer.tensors[index]
-            operators.append(
-                Operator(
-                    operator.op_type,
-                    operator.domain,
-                    operator.version,
-                    operator.attributes,
-                    read,
-                    written,
-                )
-            )
+            operators.append(msgspec.structs.replace(operator, inputs=read, outputs=written))
         return Layer(tuple(tensors), tuple(operators), wired.results)
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.reasons import short_reason
 from benanza_schemas.events import Variant
@@ -64,13 +66,8 @@ def refused(library: str, algorithm: str, layout: str, reason: object) -> Varian
 
 def failed(candidate: Candidate, reason: object) -> Variant:
     """The variant that a candidate is, if it failed for this reason."""
-    return Variant(
-        library=candidate.library,
-        algorithm=candidate.algorithm,
-        layout=candidate.layout,
-        failure=short_reason(str(reason)) or "?",
-        chosen_by_heuristic=candidate.chosen_by_heuristic,
-    )
+    variant = refused(candidate.library, candidate.algorithm, candidate.layout, reason)
+    return replace(variant, chosen_by_heuristic=candidate.chosen_by_heuristic)
 
 
 def no_scratch() -> int:

@@ -62,8 +62,8 @@ def main() -> None:
         moved_us = sum(call.conversion_us for call in cover.calls)
         total_us = cover.sequential_us
         print(f"{export.stem}: {total_us:.1f} µs, {moved_us / total_us:.1%} layout conversions")
-        found += losses(export.stem, cover, layers, asked.bytes_per_s)
-    print(table(found))
+        rows += losses(export.stem, cover, layers, asked.bytes_per_s)
+    print(table(rows))
 
 
 def cover_of(model: ModelIngested, events: Sequence[LayerMeasured]) -> Cover | None:

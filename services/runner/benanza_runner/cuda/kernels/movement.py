@@ -27,7 +27,7 @@ class MovementKernels:
     library = LIBRARY
 
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
-        """Kernels; for views and shuffles CuPy's `copyto` as well."""
+        """One or two for each layout."""
         call = workspace.call
         if isinstance(call, View):
             yield from _views(workspace, call)

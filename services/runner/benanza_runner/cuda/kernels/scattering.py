@@ -16,7 +16,7 @@ from benanza_runner.cuda.candidate import Candidate, Run, no_scratch, refused
 from benanza_runner.cuda.elements import IN_MEMORY
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, WORDS, launch
 from benanza_runner.cuda.workspace import Workspace
-from benanza_runner.variants import FailedVariant
+from benanza_schemas.events import Variant
 
 THREADS = (128, 256)
 
@@ -26,7 +26,7 @@ class ScatteringKernels:
 
     library = LIBRARY
 
-    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         """One for number number of threads."""
         call = workspace.call
         if not isinstance(call, Scattering | ElementScattering):

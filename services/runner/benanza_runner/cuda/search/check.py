@@ -80,7 +80,9 @@ def check(
     return Checked(candidate, scratch_bytes, scratch, once, once_us)
 
 
-def timed(checked: Checked, found: VariantSamples, cache: CacheState = CacheState.WARM) -> Variant:
+def timed(
+    checked: Checked, samples: VariantSamples, cache: CacheState = CacheState.WARM
+) -> Variant:
     """The variant that a candidate is, with these samples."""
     return timed_variant(
         checked.candidate.library,

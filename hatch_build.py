@@ -17,10 +17,10 @@ class CommitHook(BuildHookInterface):
             return
         root = Path(self.root)
         commit = runpy.run_path(str(root / "benanza" / "installation" / "commit.py"))
-        if found := commit["checked_out"](root):
+        if commit_id := commit["checked_out"](root):
             self._folder = TemporaryDirectory()
             written = Path(self._folder.name) / "commit.txt"
-            written.write_text(f"{found}\n", encoding="ascii")
+            written.write_text(f"{commit_id}\n", encoding="ascii")
             build_data["force_include"][str(written)] = "benanza/commit.txt"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:

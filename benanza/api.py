@@ -52,13 +52,13 @@ def inspect(
     from benanza.looking.inspect import inspect_model
     from benanza_ingest.limits import limits_of
 
-    found = inspect_model(
+    inspection = inspect_model(
         arguments.model_text("model", model),
         arguments.batch_size("batch", batch),
         arguments.bound(dims, values),
         limits_of(load(None)),
     )
-    return _shown(found)
+    return _shown(inspection)
 
 
 @in_turn
@@ -94,10 +94,10 @@ def lower_bound(
         ),
         runtime=arguments.runtime_choice("runtime", runtime),
     )
-    found = run(request, load(arguments.folder("data", data)))
-    if found.errors:
-        raise BenanzaError("; ".join(failed.reason for failed in found.errors))
-    return _shown(found)
+    lower_bounds = run(request, load(arguments.folder("data", data)))
+    if lower_bounds.errors:
+        raise BenanzaError("; ".join(failed.reason for failed in lower_bounds.errors))
+    return _shown(lower_bounds)
 
 
 @in_turn
@@ -207,13 +207,13 @@ def explain(
         fusion=arguments.switch("fusion", fusion),
         accounting=arguments.accounting_choice("accounting", accounting),
     )
-    found = known_explanations(
+    explanations = known_explanations(
         load(arguments.folder("data", data)),
         [arguments.model_text("model", model)],
         policy,
         arguments.bound(dims, values),
     )
-    return _shown(found)
+    return _shown(explanations)
 
 
 @in_turn
@@ -234,13 +234,13 @@ def what_if(
     """
     from benanza.looking.what_if import known_what_ifs
 
-    found = known_what_ifs(
+    what_ifs = known_what_ifs(
         load(arguments.folder("data", data)),
         [arguments.model_text("model", model)],
         arguments.precisions("precision", precision),
         arguments.bound(dims, values),
     )
-    return _shown(found)
+    return _shown(what_ifs)
 
 
 @in_turn
@@ -270,7 +270,7 @@ def profile(
         dims=arguments.bound(dims, values),
         policy=BoundPolicy(arguments.precisions("precision", precision)),
     )
-    found = run_profile(
+    profiles = run_profile(
         ProfileRequest(
             request,
             framework,
@@ -278,9 +278,9 @@ def profile(
         ),
         load(arguments.folder("data", data)),
     )
-    if found.errors:
-        raise BenanzaError("; ".join(failed.reason for failed in found.errors))
-    return _shown(found)
+    if profiles.errors:
+        raise BenanzaError("; ".join(failed.reason for failed in profiles.errors))
+    return _shown(profiles)
 
 
 @in_turn
@@ -299,12 +299,12 @@ def advise(
     """
     from benanza.looking.advise import known_advice
 
-    found = known_advice(
+    advice = known_advice(
         load(arguments.folder("data", data)),
         [arguments.model_text("model", model)],
         arguments.precisions("precision", precision),
     )
-    return _shown(found)
+    return _shown(advice)
 
 
 @in_turn

@@ -29,7 +29,7 @@ def model_text(argument: str, model: object) -> str:
 
 def model_texts(argument: str, models: object) -> tuple[str, ...]:
     """How one model or several are named."""
-    return tuple([model_text(argument, each) for each in _several(argument, models, _MODEL)])
+    return tuple([model_text(argument, model) for model in _several(argument, models, _MODEL)])
 
 
 def folder(argument: str, path: object) -> Path | None:
@@ -45,7 +45,7 @@ def batch_size(argument: str, batch: object) -> int | None:
 def batch_sizes(argument: str, batch: object) -> tuple[int, ...]:
     """One batch size or several, each once."""
     several = _several(argument, batch, "a whole number from 1 up, or a list of such")
-    return tuple(dict.fromkeys(_number(argument, each) for each in several))
+    return tuple(dict.fromkeys(_number(argument, size) for size in several))
 
 
 def dimensions(argument: str, dims: object) -> dict[str, int]:
@@ -80,13 +80,13 @@ def bound(dims: object, values: object) -> dict[str, int]:
 def _elements(argument: str, held: object) -> list[Element]:
     wanted = "a number, True or False, or a list of such"
     several = (held,) if isinstance(held, bool | float) else _several(argument, held, wanted)
-    found: list[Element] = []
-    for each in several:
-        element = each if isinstance(each, bool | float) else _index(each)
+    elements: list[Element] = []
+    for value in several:
+        element = value if isinstance(value, bool | float) else _index(value)
         if element is None:
-            raise _refusal(argument, each, wanted)
-        found.append(element)
-    return found
+            raise _refusal(argument, value, wanted)
+        elements.append(element)
+    return elements
 
 
 def precisions(argument: str, precision: object) -> tuple[Precision, ...]:
@@ -95,7 +95,7 @@ def precisions(argument: str, precision: object) -> tuple[Precision, ...]:
     several = list(_several(argument, precision, _listed(choices)))
     if not several:
         raise _refusal(argument, precision, _listed(choices))
-    return tuple(dict.fromkeys(_choice(argument, each, choices) for each in several))
+    return tuple(dict.fromkeys(_choice(argument, choice, choices) for choice in several))
 
 
 def runtime_choice(argument: str, runtime: object) -> str:

@@ -12,7 +12,9 @@ def with_prefix(prefix: str, ids: Collection[str], what: str) -> str | None:
     """
     if prefix in ids:
         return prefix
-    found = sorted(each for each in ids if each.startswith(prefix)) if prefix else []
-    if len(found) > 1:
-        raise BenanzaError(f"several {what} begin with {prefix}: {', '.join(found)}; give more")
-    return found[0] if found else None
+    matches = (
+        sorted(candidate for candidate in ids if candidate.startswith(prefix)) if prefix else []
+    )
+    if len(matches) > 1:
+        raise BenanzaError(f"several {what} begin with {prefix}: {', '.join(matches)}; give more")
+    return matches[0] if matches else None

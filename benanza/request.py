@@ -16,12 +16,12 @@ class BoundPolicy(NamedTuple):
     fusion: bool = True
     accounting: Accounting = "full"
 
-    def includes(self, found: ModelBound | BoundVersion) -> bool:
+    def includes(self, bound: ModelBound | BoundVersion) -> bool:
         """Whether a bound, or a version of one, is meant."""
         return (
-            (not self.precisions or found.precision in self.precisions)
-            and found.fusion == self.fusion
-            and found.accounting == self.accounting
+            (not self.precisions or bound.precision in self.precisions)
+            and bound.fusion == self.fusion
+            and bound.accounting == self.accounting
         )
 
 

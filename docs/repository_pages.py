@@ -56,7 +56,7 @@ def with_links(markdown: str, page: str) -> str:
     """The Markdown of a page, by its path in the site, with links as the site has them; code stays
     as it is.
     """
-    return _LINKS.sub(lambda found: _link(found, page) if found["target"] else found[0], markdown)
+    return _LINKS.sub(lambda link: _link(link, page) if link["target"] else link[0], markdown)
 
 
 def _link(link: re.Match[str], page: str) -> str:

@@ -18,7 +18,9 @@ ZOO = "zoo:"
 
 def beginning(incomplete: str, candidates: Iterable[str]) -> list[CompletionItem]:
     """Those of the candidates that begin so."""
-    return [CompletionItem(each) for each in candidates if each.startswith(incomplete)]
+    return [
+        CompletionItem(candidate) for candidate in candidates if candidate.startswith(incomplete)
+    ]
 
 
 def last_of(incomplete: str, candidates: Iterable[str]) -> list[CompletionItem]:
@@ -26,8 +28,10 @@ def last_of(incomplete: str, candidates: Iterable[str]) -> list[CompletionItem]:
     doesn't have yet.
     """
     listed, comma, last = incomplete.rpartition(",")
-    left = [each for each in candidates if each not in listed.split(",")]
-    return beginning(incomplete, [listed + comma + each for each in left if each.startswith(last)])
+    left = [candidate for candidate in candidates if candidate not in listed.split(",")]
+    return beginning(
+        incomplete, [listed + comma + candidate for candidate in left if candidate.startswith(last)]
+    )
 
 
 def models(incomplete: str) -> list[CompletionItem]:
@@ -39,7 +43,7 @@ def models(incomplete: str) -> list[CompletionItem]:
 
     # Shells forget what comes before the item for files.
     return files + beginning(
-        incomplete, (ZOO + each for each in [*zoo_names(), *exported_models()])
+        incomplete, (ZOO + name for name in [*zoo_names(), *exported_models()])
     )
 
 

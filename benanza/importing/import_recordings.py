@@ -79,10 +79,10 @@ def import_recordings(files: Sequence[Path], settings: Settings) -> Imported:
 
 
 def _check_time(file: Path, event: Recorded) -> None:
-    if (at := made_at(event)) > now() + MOST_AHEAD:
+    if (measured_at := made_at(event)) > now() + MOST_AHEAD:
         raise BenanzaError(
-            f"{file} has a measurement of {at:%Y-%m-%d %H:%M}, which is yet to come; set this "
-            "machine's clock, or record it again where the clock is right"
+            f"{file} has a measurement of {measured_at:%Y-%m-%d %H:%M}, which is yet to come; set "
+            "this machine's clock, or record it again where the clock is right"
         )
 
 

@@ -94,32 +94,36 @@ class Known:
                 with suppress(msgspec.DecodeError):
                     self._add(_DECODER.decode(record.value))
 
-    def _add(self, found: _Kept | _Withdrawn) -> None:
-        if isinstance(found, _Withdrawn):
-            if taken := self.of_recordings[found.digest].pop(found.model_id, None):
+    def _add(self, event: _Kept | _Withdrawn) -> None:
+        if isinstance(event, _Withdrawn):
+            if taken := self.of_recordings[event.digest].pop(event.model_id, None):
                 self.keys -= taken.keys
             return
-        match found:
+        match event:
             case _Ceilings():
-                at, mark, place = found.measured_at, found.imported_from, ""
+                time, mark, place = event.measured_at, event.imported_from, ""
             case _Measured():
-                at, mark, place = found.measured_at, found.environment.get(MARK, ""), ""
+                time, mark, place = event.measured_at, event.environment.get(MARK, ""), ""
             case _Profiled():
-                at, mark, place = found.profiled_at, found.environment.get(MARK, ""), found.model_id
+                time, mark, place = (
+                    event.profiled_at,
+                    event.environment.get(MARK, ""),
+                    event.model_id,
+                )
             case _Witnessed():
-                at, mark, place = found.witnessed_at, found.imported_from, found.model_id
-        key = _key(found.event_id, at)
+                time, mark, place = event.witnessed_at, event.imported_from, event.model_id
+        key = _key(event.event_id, time)
         self.keys.add(key)
         if mark:
             taken = self.of_recordings[mark].setdefault(place, Taken(set(), set(), set()))
             taken.keys.add(key)
-            if isinstance(found, _Measured):
+            if isinstance(event, _Measured):
                 taken.measurements.add(key)
-            if isinstance(found, _Profiled):
+            if isinstance(event, _Profiled):
                 taken.profiles.add(key)
-        elif isinstance(found, _Measured):
-            self._layers.add((found.fingerprint, found.system.system_id, found.precision))
-            self._systems.add(found.system.system_id)
+        elif isinstance(event, _Measured):
+            self._layers.add((event.fingerprint, event.system.system_id, event.precision))
+            self._systems.add(event.system.system_id)
 
     def measured_here(self, event: Recorded) -> bool:
         """Whether the same layer was measured here on the same system in the same precision, or
@@ -147,6 +151,6 @@ def made_at(event: Recorded) -> datetime:
             return event.measured_at
 
 
-def _key(event_id: str, at: datetime) -> bytes:
-    text = f"{event_id} {at.astimezone(UTC).isoformat()}"
+def _key(event_id: str, time: datetime) -> bytes:
+    text = f"{event_id} {time.astimezone(UTC).isoformat()}"
     return blake2b(text.encode(), digest_size=16).digest()

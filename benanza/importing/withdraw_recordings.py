@@ -25,7 +25,7 @@ def withdraw_recordings(files: Sequence[Path], settings: Settings) -> Withdrawn:
     log is from it, or if the log can't be reached; then nothing is taken back.
     """
     digests = {digest_of(file): file for file in files}
-    at = now()
+    time = now()
     measurements = profiles = witnesses = 0
     with configured_log(settings) as log:
         known = Known(log)
@@ -43,9 +43,9 @@ def withdraw_recordings(files: Sequence[Path], settings: Settings) -> Withdrawn:
                 witnesses += len(of.keys) - len(of.profiles) if model_id else 0
                 withdrawn.append(
                     RecordingWithdrawn(
-                        event_id=event_id("RecordingWithdrawn", digest, model_id, at.isoformat()),
+                        event_id=event_id("RecordingWithdrawn", digest, model_id, time.isoformat()),
                         digest=digest,
-                        withdrawn_at=at,
+                        withdrawn_at=time,
                         model_id=model_id,
                     )
                 )

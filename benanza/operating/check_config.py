@@ -35,11 +35,13 @@ def check(settings: Settings) -> ConfigReport:
     if settings.kafka is not None:
         kafka = settings.kafka
         attempts["Kafka"] = lambda: _kafka(kafka)
-    folders = [each.folder for each in settings.model_sources if isinstance(each, FolderSource)]
+    folders = [
+        source.folder for source in settings.model_sources if isinstance(source, FolderSource)
+    ]
     if folders:
         attempts["model sources"] = lambda: _model_folders(folders)
     places = (*settings.model_sources, settings.model_uploads)
-    buckets = {each.bucket for each in places if isinstance(each, BucketSource)}
+    buckets = {place.bucket for place in places if isinstance(place, BucketSource)}
     if buckets:
         attempts["object store"] = lambda: _buckets(buckets)
     attempts["ClickHouse"] = lambda: _clickhouse(settings)

@@ -114,9 +114,9 @@ def settle_dead_letters(
         chosen = (r for r in log.records(DEAD_LETTERS) if (r.partition, r.offset) in places)
         while letters := [_letter(record) for record in islice(chosen, AT_ONCE)]:
             if action == "replayed":
-                log.append([Message(each.topic, each.key, each.value) for each in letters])
-            log.append([as_message(_settlement(each, action)) for each in letters])
-            settled += [each.event_id for each in letters]
+                log.append([Message(letter.topic, letter.key, letter.value) for letter in letters])
+            log.append([as_message(_settlement(letter, action)) for letter in letters])
+            settled += [letter.event_id for letter in letters]
     return SettledDeadLetters(action=action, dead_letters=tuple(settled), errors=tuple(errors))
 
 

@@ -28,19 +28,22 @@ def check_kafka(connection: KafkaConnection) -> str:
     names = {topic: connection.topic(topic) for topic in PARTITIONS}
     with kafka_errors_mended(connection), AdminClient(connection, **limits) as client:
         brokers = len(client.describe_cluster()["brokers"])
-        there = {each["name"]: len(each["partitions"]) for each in client.describe_topics()}
+        there = {
+            described["name"]: len(described["partitions"])
+            for described in client.describe_topics()
+        }
         settings = _settings(client, [name for name in names.values() if name in there])
-    found = {topic: there[name] for topic, name in names.items() if name in there}
-    if missing := [topic for topic in PARTITIONS if topic not in found]:
+    partitions = {topic: there[name] for topic, name in names.items() if name in there}
+    if missing := [topic for topic in PARTITIONS if topic not in partitions]:
         raise BenanzaError(
             f"Kafka at {where} lacks {plural(len(missing), 'topic')}, {', '.join(missing)}; say: "
             "benanza topics"
         )
     for topic, number in PARTITIONS.items():
-        if found[topic] != number:
+        if partitions[topic] != number:
             raise BenanzaError(
-                f"{topic} has {plural(found[topic], 'partition')} on Kafka at {where}, and the "
-                f"services count on {number}: give it so many, or name another "
+                f"{topic} has {plural(partitions[topic], 'partition')} on Kafka at {where}, and "
+                f"the services count on {number}: give it so many, or name another "
                 "BENANZA_KAFKA_PREFIX"
             )
     if lossy := [line for topic in PARTITIONS for line in _lossy(topic, settings[names[topic]])]:
@@ -59,15 +62,15 @@ def _settings(client: AdminClient, topics: list[str]) -> dict[str, dict[str, str
         return {}
     told = client.describe_configs(asked, config_filter=ConfigFilterType.ALL)["topic"]
     return {
-        topic: {name: each["value"] for name, each in configs.items()}
+        topic: {name: config["value"] for name, config in configs.items()}
         for topic, configs in told.items()
     }
 
 
-def _lossy(topic: str, found: dict[str, str]) -> Iterator[str]:
+def _lossy(topic: str, settings: dict[str, str]) -> Iterator[str]:
     """What of a topic's settings keeps less than is wanted."""
     for name, wanted in topic_settings(topic).items():
-        has = found[name]
+        has = settings[name]
         if name in ("max.message.bytes", "retention.ms"):
             # -1 milliseconds are for ever.
             enough = has == "-1" or (wanted != "-1" and int(has) >= int(wanted))

@@ -64,9 +64,9 @@ def progress_in_log(log: EventLog, model: str = "") -> Progress:
     Raises `BenanzaError` if the log can't be read.
     """
     models = {
-        each.model_id: each.architecture_id
-        for each in _models(log)
-        if model in ("", each.name, each.model_id, each.sha256)
+        ingested.model_id: ingested.architecture_id
+        for ingested in _models(log)
+        if model in ("", ingested.name, ingested.model_id, ingested.sha256)
     }
     jobs = {record.key.decode(errors="replace") for record in log.records(JOBS)}
     if model:
@@ -82,22 +82,22 @@ def progress_in_log(log: EventLog, model: str = "") -> Progress:
         measured.setdefault(key, _Measured(event.system, layers)).add(event)
         if event.fingerprint in jobs:
             with_jobs.add(key)
-    found = {key: measured[key] for key in with_jobs}
-    titles = _titles(log, {each.last for each in found.values()})
+    by_runner = {key: measured[key] for key in with_jobs}
+    titles = _titles(log, {runner.last for runner in by_runner.values()})
     runners = (
         RunnerStatus(
             system_id=system_id,
-            system=each.system.accelerator or each.system.cpu,
-            runtime=each.system.runtime,
+            system=runner.system.accelerator or runner.system.cpu,
+            runtime=runner.system.runtime,
             precision=precision,
             members=None,
-            done=sum(each.timed.values()),
-            failed=len(each.timed) - sum(each.timed.values()),
-            waiting=waiting_on(each.system.method, len(layers) - len(each.timed)),
-            last_layer=titles.get(each.last, ""),
-            last_measured_at=each.last_at,
+            done=sum(runner.timed.values()),
+            failed=len(runner.timed) - sum(runner.timed.values()),
+            waiting=waiting_on(runner.system.method, len(layers) - len(runner.timed)),
+            last_layer=titles.get(runner.last, ""),
+            last_measured_at=runner.last_at,
         )
-        for (system_id, precision), each in sorted(found.items())
+        for (system_id, precision), runner in sorted(by_runner.items())
     )
     return Progress(len(models), len(layers), tuple(runners))
 

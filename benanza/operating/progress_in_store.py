@@ -78,12 +78,12 @@ def progress_in_store(store: Store, model: str = "") -> Progress:
     Raises `BenanzaError` if the store can't be asked.
     """
     asked = {"model": model}
-    ((found,), (layers,)) = (
+    ((models,), (layers,)) = (
         store.query(MODELS, asked),
         store.query(f"SELECT count() AS layers FROM ({LAYERS})", asked),
     )
     runners = [_runner(row, layers["layers"]) for row in store.query(RUNNERS, asked)]
-    return Progress(found["models"], layers["layers"], tuple(runners))
+    return Progress(models["models"], layers["layers"], tuple(runners))
 
 
 def _runner(row: dict[str, Any], layers: int) -> RunnerStatus:

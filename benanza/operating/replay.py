@@ -41,7 +41,7 @@ def replay(settings: Settings, service: str, origin: Origin, group: str | None =
     """
     parts = SERVICES[service]
     name, *topics = parts.group
-    read = [topic for each in topics for topic in each]
+    read = [topic for names in topics for topic in names]
     if isinstance(origin, Place) and origin.partition.topic not in read:
         raise BenanzaError(
             f"{service} doesn't read {origin.partition.topic}; it reads {', '.join(read)}"

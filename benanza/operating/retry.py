@@ -42,13 +42,13 @@ def retry_failed(settings: Settings, *, system: str = "", reason: str = "") -> R
 
 def _system_id(store: Store, system: str) -> str:
     known = store.measuring_systems()
-    found = with_prefix(system, known, "systems")
-    if found is None:
+    system_id = with_prefix(system, known, "systems")
+    if system_id is None:
         raise BenanzaError(
             f"no system {system} has measured anything here; "
             f"those that have are: {', '.join(known) or 'none'}"
         )
-    return found
+    return system_id
 
 
 def jobs_of(
@@ -56,10 +56,10 @@ def jobs_of(
 ) -> tuple[dict[str, BenchmarkRequested], set[str]]:
     """A job of each of these layers that has one, and the ids of all of them."""
     keys = {fingerprint.encode() for fingerprint in fingerprints}
-    found: dict[str, BenchmarkRequested] = {}
+    jobs: dict[str, BenchmarkRequested] = {}
     there: set[str] = set()
     for _, job in readable(log, JOBS, keys):
         if isinstance(job, BenchmarkRequested):
-            found.setdefault(job.fingerprint, job)
+            jobs.setdefault(job.fingerprint, job)
             there.add(job.event_id)
-    return found, there
+    return jobs, there

@@ -43,7 +43,7 @@ def status(settings: Settings, model: str = "") -> Status:
 def _embedded(settings: Settings, model: str) -> Status:
     with log_beside(settings) as log:
         progress = _with(model, limits_of(settings), lambda name: progress_in_log(log, name))
-        letters = Counter((each.service, each.topic) for each in open_dead_letters(log))
+        letters = Counter((letter.service, letter.topic) for letter in open_dead_letters(log))
         groups = [group for name, group in CONSUMER_GROUPS.items() if name != RUNNER]
         return Status(
             log=str(settings.event_log),
@@ -72,9 +72,9 @@ def _over_kafka(settings: Settings, connection: KafkaConnection, model: str) -> 
     jobs = CONSUMER_GROUPS[RUNNER].topics
     runners = [ConsumerGroup(name, jobs) for name in sorted(members) if is_of(name, RUNNER)]
     groups = [
-        each
+        consumer_group
         for name, group in CONSUMER_GROUPS.items()
-        for each in (runners if name == RUNNER else [group])
+        for consumer_group in (runners if name == RUNNER else [group])
     ]
     with KafkaEventLog(connection) as log:
         return Status(
@@ -84,16 +84,16 @@ def _over_kafka(settings: Settings, connection: KafkaConnection, model: str) -> 
             ingested=progress.ingested,
             layers=progress.layers,
             runners=_with_members(progress, members),
-            services=tuple(_service(log, each, members.get(each.name, 0)) for each in groups),
+            services=tuple(_service(log, group, members.get(group.name, 0)) for group in groups),
             dead_letters=letters,
         )
 
 
 def _with(model: str, limits: Limits, progress_of: Callable[[str], Progress]) -> Progress:
     """The progress of all models, or of MODEL by its name, else by its file's checksum."""
-    found = progress_of(model)
-    if not model or found.ingested:
-        return found
+    progress = progress_of(model)
+    if not model or progress.ingested:
+        return progress
     try:
         return progress_of(fetch(model, limits).sha256)
     except ModelError as error:
@@ -111,7 +111,7 @@ def _service(log: EventLog, group: ConsumerGroup, members: int | None) -> Servic
 
 def _with_members(progress: Progress, members: Mapping[str, int]) -> tuple[RunnerStatus, ...]:
     """The runners with who is at work: those too that have measured none of the layers yet."""
-    known = {(each.system_id, each.precision): each for each in progress.runners}
+    known = {(runner.system_id, runner.precision): runner for runner in progress.runners}
     for group, number in members.items():
         if number and is_of(group, RUNNER):
             _, system_id, precision = group.split(".")
@@ -119,8 +119,8 @@ def _with_members(progress: Progress, members: Mapping[str, int]) -> tuple[Runne
             known.setdefault((system_id, precision), unseen)
     name = CONSUMER_GROUPS[RUNNER].name
     return tuple(
-        msgspec.structs.replace(each, members=members.get(f"{name}.{system_id}.{precision}", 0))
-        for (system_id, precision), each in sorted(known.items())
+        msgspec.structs.replace(runner, members=members.get(f"{name}.{system_id}.{precision}", 0))
+        for (system_id, precision), runner in sorted(known.items())
     )
 
 

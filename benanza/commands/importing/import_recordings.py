@@ -49,15 +49,15 @@ def import_recordings(
     if undo:
         _take_back(files, data, output)
         return
-    found = take_in(files, settings_of(data))
+    imported = take_in(files, settings_of(data))
     if output == "json":
-        print_json(found)
+        print_json(imported)
     else:
         click.echo(
-            f"{plural(found.measurements, 'measurement')} of {plural(found.systems, 'system')}, "
-            f"{found.new:,} of them new"
-            + (f"; {found.left_out:,} left out, measured here" if found.left_out else "")
-            + _runs(found)
+            f"{plural(imported.measurements, 'measurement')} of "
+            f"{plural(imported.systems, 'system')}, {imported.new:,} of them new"
+            + (f"; {imported.left_out:,} left out, measured here" if imported.left_out else "")
+            + _runs(imported)
         )
         click.echo("bounds follow from them for published models; say: benanza publish MODEL")
 
@@ -66,15 +66,18 @@ def _take_back(files: tuple[Path, ...], data: Path | None, output: Format) -> No
     from benanza.importing.withdraw_recordings import withdraw_recordings
     from benanza.render.units import plural
 
-    found = withdraw_recordings(files, settings_of(data))
+    withdrawn = withdraw_recordings(files, settings_of(data))
     if output == "json":
-        print_json(found)
+        print_json(withdrawn)
         return
-    click.echo(f"took back {plural(found.measurements, 'measurement')}{_runs(found)}")
+    click.echo(f"took back {plural(withdrawn.measurements, 'measurement')}{_runs(withdrawn)}")
 
 
-def _runs(found: "Imported | Withdrawn") -> str:
+def _runs(counts: "Imported | Withdrawn") -> str:
     from benanza.render.units import plural
 
-    profiles, witnesses = plural(found.profiles, "profile"), plural(found.witnesses, "witness run")
-    return f"; {profiles}" * bool(found.profiles) + f"; {witnesses}" * bool(found.witnesses)
+    profiles, witnesses = (
+        plural(counts.profiles, "profile"),
+        plural(counts.witnesses, "witness run"),
+    )
+    return f"; {profiles}" * bool(counts.profiles) + f"; {witnesses}" * bool(counts.witnesses)

@@ -41,8 +41,8 @@ def advise(
     """
     from benanza.looking.advise import known_advice
 
-    found = known_advice(settings_of(data), [model], precisions)
+    advice = known_advice(settings_of(data), [model], precisions)
     if output == "json":
-        print_json(found)
+        print_json(advice)
     else:
-        print_advice(console(sys.stdout), found)
+        print_advice(console(sys.stdout), advice)

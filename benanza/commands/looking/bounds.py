@@ -55,11 +55,11 @@ class Different(click.ParamType):
     ) -> list[CompletionItem]:
         """Precisions, and the systems that are known."""
         what, is_named, which = incomplete.partition("=")
-        found = ["at=", *(f"precision={each}" for each in get_args(Precision))]
+        choices = ["at=", *(f"precision={precision}" for precision in get_args(Precision))]
         if is_named and what == "system":
             systems = completing.known_systems(ctx, which)
-            found = [f"system={each.value}" for each in systems]
-        return completing.beginning(incomplete, [*found, *([] if is_named else ["system="])])
+            choices = [f"system={system.value}" for system in systems]
+        return completing.beginning(incomplete, [*choices, *([] if is_named else ["system="])])
 
 
 @click.command()
@@ -117,16 +117,16 @@ def bounds(
         if _compare(settings_of(data), models, policy, dict(dims), at, other, output):
             ctx.exit(PARTIAL)
         return
-    found = known_bounds(settings_of(data), models, policy, dict(dims), at)
+    known = known_bounds(settings_of(data), models, policy, dict(dims), at)
     if output == "json":
-        print_json(found)
-    elif at is not None and not found.bounds:
+        print_json(known)
+    elif at is not None and not known.bounds:
         click.echo(f"no bounds were known at {at.isoformat()}; leave out --at for those known now")
-    elif dims and not found.bounds and not found.on_the_way:
+    elif dims and not known.bounds and not known.on_the_way:
         click.echo(none_with(dims))
     else:
-        print_known_bounds(console(sys.stdout), found)
-    if any(bound.partial for bound in found.bounds):
+        print_known_bounds(console(sys.stdout), known)
+    if any(bound.partial for bound in known.bounds):
         ctx.exit(PARTIAL)
 
 
@@ -143,9 +143,9 @@ def _compare(
     from benanza.looking.compare import known_comparison
     from benanza.render.comparison import print_comparison
 
-    found = known_comparison(settings, models, policy, dims, at, other)
+    comparison = known_comparison(settings, models, policy, dims, at, other)
     if output == "json":
-        print_json(found)
+        print_json(comparison)
     else:
-        print_comparison(console(sys.stdout), found)
-    return any(each.bound.partial or each.other.partial for each in found.bounds)
+        print_comparison(console(sys.stdout), comparison)
+    return any(compared.bound.partial or compared.other.partial for compared in comparison.bounds)

@@ -61,8 +61,8 @@ def explain(
     from benanza.looking.explain import known_explanations
 
     policy = BoundPolicy(precisions, fusion, accounting)
-    found = known_explanations(settings_of(data), [model], policy, dict(dims))
+    explanations = known_explanations(settings_of(data), [model], policy, dict(dims))
     if output == "json":
-        print_json(found)
+        print_json(explanations)
     else:
-        print_explanations(console(sys.stdout), found, top)
+        print_explanations(console(sys.stdout), explanations, top)

@@ -58,10 +58,10 @@ def history(
     from benanza.looking.bounds import known_history, newest
 
     policy = BoundPolicy(precisions, fusion, accounting)
-    found = known_history(settings_of(data), model, policy, dict(dims))
+    versions = known_history(settings_of(data), model, policy, dict(dims))
     if output == "json":
-        print_json(found if limit is None else newest(found, limit))
-    elif dims and not found.history:
+        print_json(versions if limit is None else newest(versions, limit))
+    elif dims and not versions.history:
         click.echo(none_with(dims))
     else:
-        print_history(console(sys.stdout), found, limit)
+        print_history(console(sys.stdout), versions, limit)

@@ -46,11 +46,11 @@ def inspect(
       benanza inspect zoo:squeezenet --batch 8
       benanza inspect bert.onnx --dim sequence=128 --format json
     """
-    found = api.inspect(model, batch=batch, dims=dict(dims))
+    inspection = api.inspect(model, batch=batch, dims=dict(dims))
     if output == "json":
-        print_json(found)
+        print_json(inspection)
     else:
-        print_inspection(console(sys.stdout), found)
-    if found.layers and len(found.skipped) == len(found.layers):
-        click.echo(f"all layers are skipped; the first: {found.skipped[0].reason}", err=True)
+        print_inspection(console(sys.stdout), inspection)
+    if inspection.layers and len(inspection.skipped) == len(inspection.layers):
+        click.echo(f"all layers are skipped; the first: {inspection.skipped[0].reason}", err=True)
         ctx.exit(PARTIAL)

@@ -53,8 +53,8 @@ def layers(
     """
     from benanza.looking.layers import first, known_layers
 
-    found = known_layers(settings_of(data), models, precisions)
+    known = known_layers(settings_of(data), models, precisions)
     if output == "json":
-        print_json(found if limit is None else first(found, limit))
+        print_json(known if limit is None else first(known, limit))
     else:
-        print_layers(console(sys.stdout), found, limit or SHOWN)
+        print_layers(console(sys.stdout), known, limit or SHOWN)

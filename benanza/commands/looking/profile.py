@@ -107,35 +107,35 @@ def profile(
         all_configurations,
     )
     with progress_on(sys.stderr) as progress:
-        found = run_profile(request, settings_of(data), progress)
+        profiles = run_profile(request, settings_of(data), progress)
     if output == "json":
-        print_json(found)
+        print_json(profiles)
     else:
-        print_profiles(console(sys.stdout), found, top)
+        print_profiles(console(sys.stdout), profiles, top)
     if trace is not None:
-        _write_trace(trace, found)
+        _write_trace(trace, profiles)
     if otlp is not None:
-        _send_traces(otlp, found)
-    for failed in found.errors:
+        _send_traces(otlp, profiles)
+    for failed in profiles.errors:
         click.echo(f"error: {failed.reason}", err=True)
-    if found.errors or any(each.failure for each in found.profiles):
+    if profiles.errors or any(run.failure for run in profiles.profiles):
         ctx.exit(FAILED)
 
 
-def _write_trace(path: Path, found: Profiles) -> None:
+def _write_trace(path: Path, profiles: Profiles) -> None:
     from benanza.profiling.chrome_trace import chrome_trace
 
     try:
-        path.write_bytes(chrome_trace(found.profiles))
+        path.write_bytes(chrome_trace(profiles.profiles))
     except OSError as error:
         raise BenanzaError(f"can't write {path} ({error.strerror}); name another file") from error
 
 
-def _send_traces(endpoint: str, found: Profiles) -> None:
+def _send_traces(endpoint: str, profiles: Profiles) -> None:
     try:
         from benanza.profiling.otlp import send_traces
     except ImportError as error:
         raise BenanzaError(
             f"OpenTelemetry can't be loaded: {error}; say: pip install 'benanza[otlp]'"
         ) from error
-    send_traces(found.profiles, endpoint)
+    send_traces(profiles.profiles, endpoint)

@@ -47,8 +47,8 @@ def questions(
     """
     from benanza.looking.questions import known_answers
 
-    found = known_answers(settings_of(data), models, precisions, dict(dims))
+    answers = known_answers(settings_of(data), models, precisions, dict(dims))
     if output == "json":
-        print_json(found)
+        print_json(answers)
     else:
-        print_answers(console(sys.stdout), found)
+        print_answers(console(sys.stdout), answers)

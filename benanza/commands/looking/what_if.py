@@ -49,8 +49,8 @@ def what_if(
     """
     from benanza.looking.what_if import known_what_ifs
 
-    found = known_what_ifs(settings_of(data), [model], precisions, dict(dims))
+    what_ifs = known_what_ifs(settings_of(data), [model], precisions, dict(dims))
     if output == "json":
-        print_json(found)
+        print_json(what_ifs)
     else:
-        print_what_ifs(console(sys.stdout), found)
+        print_what_ifs(console(sys.stdout), what_ifs)

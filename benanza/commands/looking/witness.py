@@ -74,12 +74,12 @@ def witness(
         runtime="cuda",
     )
     with progress_on(sys.stderr) as progress:
-        found = run_witness(request, settings_of(data), progress, what_ifs=what_ifs)
+        witnesses = run_witness(request, settings_of(data), progress, what_ifs=what_ifs)
     if output == "json":
-        print_json(found)
-    elif found.witnesses:
-        print_witnesses(console(sys.stdout), found)
-    for failed in found.errors:
+        print_json(witnesses)
+    elif witnesses.witnesses:
+        print_witnesses(console(sys.stdout), witnesses)
+    for failed in witnesses.errors:
         click.echo(f"error: {failed.reason}", err=True)
-    if found.errors or any(each.failure for each in found.witnesses):
+    if witnesses.errors or any(run.failure for run in witnesses.witnesses):
         ctx.exit(FAILED)

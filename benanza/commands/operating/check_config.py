@@ -30,5 +30,5 @@ def check_config(ctx: click.Context, output: Format) -> None:
         print_json(report)
     else:
         print_config(console(sys.stdout), report)
-    if not all(each.ok for each in report.checks):
+    if not all(checked.ok for checked in report.checks):
         ctx.exit(FAILED)

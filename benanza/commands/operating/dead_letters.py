@@ -63,11 +63,11 @@ def list_(
     """The dead letters that are open, newest first."""
     from benanza.operating.dead_letters import list_dead_letters
 
-    found = list_dead_letters(settings_of(data), service=service, limit=limit, settled=settled)
+    letters = list_dead_letters(settings_of(data), service=service, limit=limit, settled=settled)
     if output == "json":
-        print_json(found)
+        print_json(letters)
     else:
-        print_dead_letters(console(sys.stdout), found)
+        print_dead_letters(console(sys.stdout), letters)
 
 
 @dead_letters.command()

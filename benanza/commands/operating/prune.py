@@ -26,10 +26,10 @@ def prune(data: Path | None, output: Format) -> None:
     from benanza.operating.prune import prune_log
     from benanza.render.units import plural
 
-    found = prune_log(settings_of(data))
+    pruned = prune_log(settings_of(data))
     if output == "json":
-        print_json(found)
+        print_json(pruned)
     else:
-        before, after = found.bytes_before / 1e6, found.bytes_after / 1e6
-        events = plural(found.events, "event")
+        before, after = pruned.bytes_before / 1e6, pruned.bytes_after / 1e6
+        events = plural(pruned.events, "event")
         click.echo(f"pruned {events}: the log has {after:,.1f} MB instead of {before:,.1f}")

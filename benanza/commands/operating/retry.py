@@ -34,15 +34,15 @@ def retry(*, system: str, reason: str, data: Path | None, output: Format) -> Non
     from benanza.operating.retry import retry_failed
     from benanza.render.units import plural
 
-    found = retry_failed(settings_of(data), system=system, reason=reason)
+    retried = retry_failed(settings_of(data), system=system, reason=reason)
     if output == "json":
-        print_json(found)
+        print_json(retried)
         return
-    click.echo(f"asked for {plural(found.layers, 'layer')} again")
-    if found.waiting:
-        click.echo(f"{plural(found.waiting, 'layer')} wait, asked for before", err=True)
-    if found.without_job:
-        lacking = plural(found.without_job, "layer")
+    click.echo(f"asked for {plural(retried.layers, 'layer')} again")
+    if retried.waiting:
+        click.echo(f"{plural(retried.waiting, 'layer')} wait, asked for before", err=True)
+    if retried.without_job:
+        lacking = plural(retried.without_job, "layer")
         click.echo(
             f"{lacking} failed too, without a job here: publish a model that has them", err=True
         )

@@ -24,8 +24,8 @@ def seed_known_layers(output: Format) -> None:
     from benanza.operating.seed_known_layers import seed_known_layers as seed
     from benanza.render.units import plural
 
-    found = seed(settings_of(None))
+    seeded = seed(settings_of(None))
     if output == "json":
-        print_json(found)
+        print_json(seeded)
     else:
-        click.echo(f"told dedupe of {plural(found.layers, 'layer')}")
+        click.echo(f"told dedupe of {plural(seeded.layers, 'layer')}")

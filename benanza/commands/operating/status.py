@@ -31,8 +31,8 @@ def status(*, model: str, data: Path | None, output: Format) -> None:
     """
     from benanza.operating.status import status as find_status
 
-    found = find_status(settings_of(data), model)
+    state = find_status(settings_of(data), model)
     if output == "json":
-        print_json(found)
+        print_json(state)
     else:
-        print_status(console(sys.stdout), found)
+        print_status(console(sys.stdout), state)

@@ -86,17 +86,17 @@ def publish(
 
     request = PublishRequest(optional_text("--zoo", zoo), batch_sizes, dict(dims), granularity)
     settings = settings_of(data)
-    found = (_publish_and_wait if wait else publish_models)(models, request, settings)
+    published = (_publish_and_wait if wait else publish_models)(models, request, settings)
     if output == "json":
-        print_json(found)
-    elif found.models:
-        print_published(console(sys.stdout), found)
-    for model in found.models:
+        print_json(published)
+    elif published.models:
+        print_published(console(sys.stdout), published)
+    for model in published.models:
         if model.warning:
             click.echo(f"warning: {model.warning}", err=True)
-    for error in found.errors:
+    for error in published.errors:
         click.echo(f"error: {error.reason}", err=True)
-    if found.errors:
+    if published.errors:
         ctx.exit(FAILED)
 
 
@@ -113,7 +113,7 @@ def _publish_and_wait(
     from benanza.publishing.wait import awaiting
 
     with awaiting(settings) as services:
-        found = publish_models(models, request, settings)
+        published = publish_models(models, request, settings)
         with progress_on(sys.stderr) as progress:
-            failed = services.bounds(found.models, progress)
-    return replace(found, errors=(*found.errors, *failed))
+            failed = services.bounds(published.models, progress)
+    return replace(published, errors=(*published.errors, *failed))

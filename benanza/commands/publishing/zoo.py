@@ -29,9 +29,9 @@ def zoo(*, exported: bool, output: Format) -> None:
     """
     from benanza.publishing.zoo_models import zoo as known
 
-    found = known(exported=exported)
+    zoo_models = known(exported=exported)
     if output == "json":
-        print_json(found)
+        print_json(zoo_models)
         return
-    for each in found.models:
-        click.echo(each.model)
+    for model in zoo_models.models:
+        click.echo(model.model)

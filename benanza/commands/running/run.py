@@ -107,16 +107,16 @@ def run(
         again=again,
     )
     with progress_on(sys.stderr) as progress:
-        found = run_pipeline(request, settings_of(data), progress)
+        lower_bounds = run_pipeline(request, settings_of(data), progress)
     if output == "json":
-        print_json(found)
-    elif found.bounds:
-        print_lower_bounds(console(sys.stdout), found)
-    for failed in found.errors:
+        print_json(lower_bounds)
+    elif lower_bounds.bounds:
+        print_lower_bounds(console(sys.stdout), lower_bounds)
+    for failed in lower_bounds.errors:
         click.echo(f"error: {failed.reason}", err=True)
-    if found.errors:
+    if lower_bounds.errors:
         ctx.exit(FAILED)
-    if any(bound.partial for bound in found.bounds):
+    if any(bound.partial for bound in lower_bounds.bounds):
         ctx.exit(PARTIAL)
 
 
@@ -139,10 +139,10 @@ def _reproduce(
     spec = read_spec(file)
     (source,) = models or (spec.model.source,)
     with progress_on(sys.stderr) as progress:
-        found = reproduce(spec, source, settings, progress)
+        reproduced = reproduce(spec, source, settings, progress)
     if output == "json":
-        print_json(found)
+        print_json(reproduced)
     else:
-        print_reproduced(console(sys.stdout), found)
-    if not found.same:
+        print_reproduced(console(sys.stdout), reproduced)
+    if not reproduced.same:
         ctx.exit(FAILED)

@@ -129,11 +129,11 @@ def import_(results: Path, data: Path | None, output: Format) -> None:
     """
     from benanza.suites.import_results import import_results
 
-    found = import_results(results, settings_of(data))
+    imported = import_results(results, settings_of(data))
     if output == "json":
-        print_json(found)
+        print_json(imported)
     else:
-        print_imported(found)
+        print_imported(imported)
 
 
 @suite.command()
@@ -159,10 +159,10 @@ def latency(
     """
     from benanza.suites.latencies import constructed_latencies
 
-    found = constructed_latencies(models, granularity, batch, dict(dims), settings_of(data))
+    constructed = constructed_latencies(models, granularity, batch, dict(dims), settings_of(data))
     if output == "json":
-        print_json(found)
+        print_json(constructed)
     else:
-        print_latencies(console(sys.stdout), found)
-    if any(each.lacking for each in found.latencies):
+        print_latencies(console(sys.stdout), constructed)
+    if any(model_latency.lacking for model_latency in constructed.latencies):
         ctx.exit(PARTIAL)

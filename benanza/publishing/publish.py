@@ -54,11 +54,11 @@ def publish(models: Sequence[str], request: PublishRequest, settings: Settings) 
     again has the same event id. Raises `BenanzaError` if the log can't be written; the same
     call again does no harm.
     """
-    found = chain.from_iterable(_found(model, request, settings) for model in models)
+    entries = chain.from_iterable(_found(model, request, settings) for model in models)
     published: list[PublishedModel] = []
     errors: list[UnpublishedModel] = []
     with configured_log(settings) as log:
-        while batch := list(islice(found, AT_ONCE)):
+        while batch := list(islice(entries, AT_ONCE)):
             log.append([as_message(e.event) for e in batch if isinstance(e.event, ModelPublished)])
             for model, event in batch:
                 if isinstance(event, ModelPublished):

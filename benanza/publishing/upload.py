@@ -41,10 +41,10 @@ def _size(client: Any, address: ObjectAddress) -> int | None:
     from botocore.exceptions import ClientError  # It needs an extra, which the client is of.
 
     try:
-        found: int = client.head_object(Bucket=address.bucket, Key=address.key)["ContentLength"]
+        size: int = client.head_object(Bucket=address.bucket, Key=address.key)["ContentLength"]
     except ClientError as error:
         # Who may not list a bucket isn't told that an object is missing.
         if error.response["ResponseMetadata"]["HTTPStatusCode"] in (403, 404):
             return None
         raise
-    return found
+    return size

@@ -72,7 +72,7 @@ class Awaiting:
         Returns the models that ingest could not process, with the reasons.
         """
         failed = self._ingest(models, progress)
-        given_up = {each.model for each in failed}
+        given_up = {failure.model for failure in failed}
         for model in models:
             if model.model not in given_up:
                 self._measure(model, progress)
@@ -89,14 +89,14 @@ class Awaiting:
         """Until each model is ingested or a dead letter; those."""
         while True:
             reasons = _reasons(self._log, self._since)
-            failed = [each for each in models if each.sha256 in reasons]
-            there = [each for each in models if each not in failed and self._is_ingested(each)]
+            failed = [model for model in models if model.sha256 in reasons]
+            there = [model for model in models if model not in failed and self._is_ingested(model)]
             done = len(there) + len(failed)
             self._show(progress, "ingesting models", done, len(models))
             if done == len(models):
                 return tuple(
-                    UnpublishedModel(model=each.model, reason=reasons[each.sha256])
-                    for each in failed
+                    UnpublishedModel(model=model.model, reason=reasons[model.sha256])
+                    for model in failed
                 )
             time.sleep(EVERY_S)
 
@@ -105,13 +105,13 @@ class Awaiting:
         while True:
             members = members_of_groups(self._kafka)
             at_work = [name for name, count in members.items() if count and is_of(name, RUNNER)]
-            found = progress_in_store(self._store, model.sha256)
+            so_far = progress_in_store(self._store, model.sha256)
             tried = {
-                f"{JOBS_GROUP}.{each.system_id}.{each.precision}": each.done + each.failed
-                for each in found.runners
+                f"{JOBS_GROUP}.{runner.system_id}.{runner.precision}": runner.done + runner.failed
+                for runner in so_far.runners
             }
             done = sum(tried.get(name, 0) for name in at_work)
-            total = found.layers * len(at_work)
+            total = so_far.layers * len(at_work)
             if at_work:
                 self._show(progress, f"measuring layers of {model.name}", done, total)
                 if done == total:
@@ -128,8 +128,8 @@ class Awaiting:
             "dims": list(model.dims),
             "sizes": list(model.dims.values()),
         }
-        (found,) = self._store.query(INGESTED, parameters)
-        return int(found["models"]) >= max(1, len(model.batch_sizes))
+        (row,) = self._store.query(INGESTED, parameters)
+        return int(row["models"]) >= max(1, len(model.batch_sizes))
 
     def _show(self, progress: RunProgress, stage: str, done: int, total: int) -> None:
         before, advanced, of = self._shown

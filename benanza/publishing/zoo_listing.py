@@ -47,10 +47,10 @@ def read_listing(address: str, limits: Limits) -> Iterator[Entry]:
     to read there, if it is larger than a model may be, or if it has no entries.
     """
     content = read_whole(address, limits)
-    found = _objects(address, content)
-    if not found:
+    entries = _objects(address, content)
+    if not entries:
         raise ModelError(f"{address} lists no model")
-    for where, raw in found:
+    for where, raw in entries:
         yield Entry(where, _model(where, raw))
 
 

@@ -15,8 +15,15 @@ def zoo(*, exported: bool) -> Zoo:
     models = [_light(name) for name in zoo_names()]
     if exported:
         models += [
-            ZooModel(model=PREFIX + name, **asdict(each))
-            for name, each in exported_models().items()
+            ZooModel(
+                model=PREFIX + name,
+                task=model.task,
+                source=model.source,
+                licence=model.licence,
+                sha256=model.sha256,
+                nodes=model.nodes,
+            )
+            for name, model in exported_models().items()
         ]
     return Zoo(models=tuple(models))
 

@@ -32,18 +32,18 @@ def print_bounds(console: Console, bounds: Bounds) -> None:
     _print(console, _bounds(bounds.bounds, plain=not console.is_terminal))
 
 
-def print_known_bounds(console: Console, found: KnownBounds) -> None:
+def print_known_bounds(console: Console, known: KnownBounds) -> None:
     """Prints what `print_bounds` does, and which models have no bound yet."""
-    coming = lines_without_bound(found)
-    if found.bounds or not coming:
-        print_bounds(console, found)
+    coming = lines_without_bound(known)
+    if known.bounds or not coming:
+        print_bounds(console, known)
     for line in coming:
         console.print(Text(printable(line)))
 
 
-def print_lower_bounds(console: Console, found: LowerBounds) -> None:
+def print_lower_bounds(console: Console, lower_bounds: LowerBounds) -> None:
     """Prints what `print_bounds` does, and what became of the layers."""
-    _print(console, _lower_bounds(found, plain=not console.is_terminal))
+    _print(console, _lower_bounds(lower_bounds, plain=not console.is_terminal))
 
 
 def bounds_html(bounds: Bounds) -> str:
@@ -51,15 +51,15 @@ def bounds_html(bounds: Bounds) -> str:
     return html(_bounds(bounds.bounds, plain=False))
 
 
-def known_bounds_html(found: KnownBounds) -> str:
+def known_bounds_html(known: KnownBounds) -> str:
     """The same, and which models have no bound yet."""
-    lines = [Text(printable(line)) for line in lines_without_bound(found)]
-    return html([*_bounds(found.bounds, plain=False), *lines])
+    lines = [Text(printable(line)) for line in lines_without_bound(known)]
+    return html([*_bounds(known.bounds, plain=False), *lines])
 
 
-def lower_bounds_html(found: LowerBounds) -> str:
+def lower_bounds_html(lower_bounds: LowerBounds) -> str:
     """The result of a run for a notebook."""
-    return html(_lower_bounds(found, plain=False))
+    return html(_lower_bounds(lower_bounds, plain=False))
 
 
 def _print(console: Console, parts: Sequence[RenderableType]) -> None:
@@ -67,8 +67,8 @@ def _print(console: Console, parts: Sequence[RenderableType]) -> None:
         console.print(part)
 
 
-def _lower_bounds(found: LowerBounds, *, plain: bool) -> list[RenderableType]:
-    return [*_bounds(found.bounds, plain=plain), Text(_reuse(found.layers))]
+def _lower_bounds(lower_bounds: LowerBounds, *, plain: bool) -> list[RenderableType]:
+    return [*_bounds(lower_bounds.bounds, plain=plain), Text(_reuse(lower_bounds.layers))]
 
 
 def _reuse(layers: LayerCounts) -> str:
@@ -117,15 +117,15 @@ def _bounds(bounds: Sequence[ModelBound], *, plain: bool) -> list[RenderableType
     return parts
 
 
-def lines_without_bound(found: KnownBounds) -> list[str]:
+def lines_without_bound(known: KnownBounds) -> list[str]:
     """A line for each model that has no bound yet, and one for what waits for ingest."""
     lines = [
-        f"{model_at(each)}: ingested, no bound yet; {_so_far(each)}"
-        for each in found.on_the_way[:MODELS_SHOWN]
+        f"{model_at(model)}: ingested, no bound yet; {_so_far(model)}"
+        for model in known.on_the_way[:MODELS_SHOWN]
     ]
-    if (more := len(found.on_the_way) - MODELS_SHOWN) > 0:
+    if (more := len(known.on_the_way) - MODELS_SHOWN) > 0:
         lines.append(f"and {plural(more, 'model')} more; --format json names all")
-    if waiting := found.waiting_for_ingest:
+    if waiting := known.waiting_for_ingest:
         verb = "waits" if waiting == 1 else "wait"
         lines.append(f"{plural(waiting, 'published model')} {verb} for ingest")
     if lines:
@@ -138,21 +138,21 @@ def _so_far(model: ModelOnTheWay) -> str:
     if not model.measured:
         return f"none {of} is measured"
     return ", ".join(
-        f"{each.layers:,} {of} measured at {each.precision} on "
-        f"{each.system or each.system_id[:ID_SHOWN]}"
-        for each in model.measured
+        f"{measured.layers:,} {of} measured at {measured.precision} on "
+        f"{measured.system or measured.system_id[:ID_SHOWN]}"
+        for measured in model.measured
     )
 
 
-def model_at(found: ModelBound | BoundVersion | ModelOnTheWay) -> str:
+def model_at(model: ModelBound | BoundVersion | ModelOnTheWay) -> str:
     """The model with its batch size and its named dimensions."""
-    return ", ".join(filter(None, (found.model, f"batch {found.batch}", named_sizes(found.dims))))
+    return ", ".join(filter(None, (model.model, f"batch {model.batch}", named_sizes(model.dims))))
 
 
-def counted(found: ModelBound | BoundVersion) -> str:
+def counted(bound: ModelBound | BoundVersion) -> str:
     """How a bound is counted, where that isn't as usual."""
-    accounting = "" if found.accounting == "full" else f", accounting {found.accounting}"
-    return f"{accounting}{'' if found.fusion else ', without fusion'}"
+    accounting = "" if bound.accounting == "full" else f", accounting {bound.accounting}"
+    return f"{accounting}{'' if bound.fusion else ', without fusion'}"
 
 
 def _table(bounds: Sequence[ModelBound], unit: TimeUnit, *, with_dims: bool, plain: bool) -> Table:
@@ -285,7 +285,7 @@ def _lacking(layers: Sequence[MissingLayer]) -> str:
     # Which these are says nothing: whatever nobody has run there is among them.
     if reason == NOT_MEASURED:
         return f"{count}: {reason}"
-    which = listed([named_layer(each.name, each.op) for each in layers], LAYERS_SHOWN)
+    which = listed([named_layer(layer.name, layer.op) for layer in layers], LAYERS_SHOWN)
     return f"{count}, {which}: {reason}"
 
 

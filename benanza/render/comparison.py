@@ -17,27 +17,29 @@ SHOWN = 3
 """Differences to name for one bound; the JSON document has them all."""
 
 
-def print_comparison(console: Console, found: Comparison) -> None:
+def print_comparison(console: Console, comparison: Comparison) -> None:
     """Prints a table for each system and precision, with a row for each bound."""
-    for part in _parts(found, plain=not console.is_terminal):
+    for part in _parts(comparison, plain=not console.is_terminal):
         console.print(part)
 
 
-def comparison_html(found: Comparison) -> str:
+def comparison_html(comparison: Comparison) -> str:
     """A comparison for a notebook."""
-    return html(_parts(found, plain=False))
+    return html(_parts(comparison, plain=False))
 
 
-def _parts(found: Comparison, *, plain: bool) -> list[RenderableType]:
-    systems = SystemNames(side for each in found.bounds for side in (each.bound, each.other))
+def _parts(comparison: Comparison, *, plain: bool) -> list[RenderableType]:
+    systems = SystemNames(
+        side for compared in comparison.bounds for side in (compared.bound, compared.other)
+    )
     groups: dict[tuple[str, str, str], list[ComparedBound]] = {}
-    for each in found.bounds:
-        key = each.bound.system_id, each.bound.precision, each.other.system_id
-        groups.setdefault(key, []).append(each)
+    for compared in comparison.bounds:
+        key = compared.bound.system_id, compared.bound.precision, compared.other.system_id
+        groups.setdefault(key, []).append(compared)
     parts: list[RenderableType] = []
     for rows in groups.values():
         one, other = rows[0].bound, rows[0].other
-        beside = systems.name(other) if one.system_id != other.system_id else found.beside
+        beside = systems.name(other) if one.system_id != other.system_id else comparison.beside
         parts.append(_table(rows, plain=plain))
         title = f"{systems.measured_on(one)}{counted(one)}; other: {beside}"
         parts.append(Text(printable(title)))
@@ -45,7 +47,7 @@ def _parts(found: Comparison, *, plain: bool) -> list[RenderableType]:
 
 
 def _table(rows: Sequence[ComparedBound], *, plain: bool) -> Table:
-    unit = time_unit(each.bound.sequential_us for each in rows)
+    unit = time_unit(compared.bound.sequential_us for compared in rows)
     columns = (
         names("model"),
         Column(f"sequential {unit.name}"),
@@ -55,28 +57,33 @@ def _table(rows: Sequence[ComparedBound], *, plain: bool) -> Table:
     )
     cells = [
         (
-            model_at(each.bound),
-            unit.format(each.bound.sequential_us),
-            unit.format(each.other.sequential_us),
-            "-" if each.ratio is None else f"{each.ratio:.3f}",
-            _why(each, unit),
+            model_at(compared.bound),
+            unit.format(compared.bound.sequential_us),
+            unit.format(compared.other.sequential_us),
+            "-" if compared.ratio is None else f"{compared.ratio:.3f}",
+            _why(compared, unit),
         )
-        for each in rows
+        for compared in rows
     ]
     return table(columns, cells, plain=plain)
 
 
-def _why(found: ComparedBound, unit: TimeUnit) -> str:
-    if found.moved_by:
-        layers = dict.fromkeys(each.layer or each.moved_by for each in reversed(found.moved_by))
+def _why(compared: ComparedBound, unit: TimeUnit) -> str:
+    if compared.moved_by:
+        layers = dict.fromkeys(
+            version.layer or version.moved_by for version in reversed(compared.moved_by)
+        )
         named = ", ".join(list(map(shortened, layers))[:SHOWN])
-        return f"{plural(len(found.moved_by), 'version')}, the last by {named}"
-    if found.bound.partial or found.other.partial:
+        return f"{plural(len(compared.moved_by), 'version')}, the last by {named}"
+    if compared.bound.partial or compared.other.partial:
         return "partial"
-    return "; ".join(_layers(each, unit) for each in found.layers[:SHOWN]) or "-"
+    return "; ".join(_layers(difference, unit) for difference in compared.layers[:SHOWN]) or "-"
 
 
-def _layers(found: WhatIfLayers, unit: TimeUnit) -> str:
-    more = found.us - found.bound_us
+def _layers(difference: WhatIfLayers, unit: TimeUnit) -> str:
+    more = difference.us - difference.bound_us
     sign = "+" if more > 0 else "-"
-    return f"{sign}{unit.format(abs(more))} {operators(found.op)} {shortened(found.layers[0])}"
+    return (
+        f"{sign}{unit.format(abs(more))} {operators(difference.op)} "
+        f"{shortened(difference.layers[0])}"
+    )

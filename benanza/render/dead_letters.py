@@ -22,19 +22,19 @@ SHOWN = 2000
 """Characters of a value that is no event, and of each text in an event."""
 
 
-def print_dead_letters(console: Console, found: DeadLetters) -> None:
+def print_dead_letters(console: Console, letters: DeadLetters) -> None:
     """Prints a line for each, newest first, and how many are not shown."""
-    rows = [_row(letter) for letter in found.dead_letters]
+    rows = [_row(letter) for letter in letters.dead_letters]
     if rows:
         console.print(table(COLUMNS, rows, plain=not console.is_terminal))
-        console.print(Text(printable(f"in {found.log}")))
+        console.print(Text(printable(f"in {letters.log}")))
     else:
-        console.print(Text(printable(f"no dead letters in {found.log}")))
-    if left := found.found - len(rows):
+        console.print(Text(printable(f"no dead letters in {letters.log}")))
+    if left := letters.found - len(rows):
         console.print(f"and {left:,} more; --limit shows them")
-    if found.unreadable:
+    if letters.unreadable:
         console.print(
-            f"{plural(found.unreadable, 'record')} of the topic can't be read; upgrade benanza"
+            f"{plural(letters.unreadable, 'record')} of the topic can't be read; upgrade benanza"
         )
 
 
@@ -73,8 +73,8 @@ def _record(letter: DeadLetterSummary) -> str:
 
 
 def _state(letter: DeadLetterSummary) -> str:
-    at = letter.settled_at
-    return letter.state if at is None else f"{letter.state} {at:%Y-%m-%d %H:%M:%S}"
+    settled_at = letter.settled_at
+    return letter.state if settled_at is None else f"{letter.state} {settled_at:%Y-%m-%d %H:%M:%S}"
 
 
 def _shortened(part: object) -> object:

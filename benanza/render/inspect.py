@@ -78,7 +78,7 @@ def _skipped(inspection: Inspection) -> list[str]:
 
 def _free(inspection: Inspection) -> list[str]:
     """A line for the layers whose results have no elements, if there are any."""
-    layers = [each for each in inspection.layers if each.kind == "view" and each.reason]
+    layers = [layer for layer in inspection.layers if layer.kind == "view" and layer.reason]
     return [_line("free", layers)] if layers else []
 
 
@@ -92,7 +92,7 @@ def _cause(layer: SkippedLayer) -> str:
 def _line(label: str, layers: Sequence[SkippedLayer | InspectedLayer]) -> str:
     """How many layers there are, the first of them, and the reason of the first."""
     count = f"{plural(len(layers), 'layer')}, " if len(layers) > 1 else ""
-    which = listed([named_layer(each.name, each.op) for each in layers], LAYERS_SHOWN)
+    which = listed([named_layer(layer.name, layer.op) for layer in layers], LAYERS_SHOWN)
     return printable(f"{label}: {count}{which}: {layers[0].reason}")
 
 

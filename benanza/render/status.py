@@ -29,77 +29,81 @@ MEMBERS = ("runners", "processes")
 """Titles of the columns of members."""
 
 
-def print_status(console: Console, found: Status) -> None:
+def print_status(console: Console, status: Status) -> None:
     """Prints what is ingested and measured, what waits for each service, and dead letters."""
-    for part in _parts(found, plain=not console.is_terminal):
+    for part in _parts(status, plain=not console.is_terminal):
         console.print(part)
 
 
-def status_html(found: Status) -> str:
+def status_html(status: Status) -> str:
     """The same for a notebook."""
-    return html(_parts(found, plain=False))
+    return html(_parts(status, plain=False))
 
 
-def _parts(found: Status, *, plain: bool) -> list[RenderableType]:
-    parts: list[RenderableType] = [Text(printable(each)) for each in (_log(found), _models(found))]
+def _parts(status: Status, *, plain: bool) -> list[RenderableType]:
+    parts: list[RenderableType] = [
+        Text(printable(line)) for line in (_log(status), _models(status))
+    ]
     # An embedded log doesn't know of members, so that their columns are left out.
-    members = found.at_work is None
+    members = status.at_work is None
     for columns, rows in (
-        (RUNNERS, list(map(_runner, found.runners))),
-        (SERVICES, list(map(_service, found.services))),
+        (RUNNERS, list(map(_runner, status.runners))),
+        (SERVICES, list(map(_service, status.services))),
     ):
-        shown = [at for at, column in enumerate(columns) if members or column.title not in MEMBERS]
+        shown = [
+            index for index, column in enumerate(columns) if members or column.title not in MEMBERS
+        ]
         if rows:
-            cells = [[row[at] for at in shown] for row in rows]
-            titles = [columns[at] for at in shown]
+            cells = [[row[index] for index in shown] for row in rows]
+            titles = [columns[index] for index in shown]
             parts.append(table(titles, cells, plain=plain))
-    return [*parts, *(Text(printable(line)) for line in _dead_letters(found))]
+    return [*parts, *(Text(printable(line)) for line in _dead_letters(status))]
 
 
-def _log(found: Status) -> str:
+def _log(status: Status) -> str:
     at_work = {
         True: "; another benanza is at work there",
         False: "; nobody is at work there",
         None: "",
     }
-    return f"the log is {found.log}{at_work[found.at_work]}"
+    return f"the log is {status.log}{at_work[status.at_work]}"
 
 
-def _models(found: Status) -> str:
-    layers = f"{found.layers:,} unique layers and groups to measure"
-    if not found.model:
-        return f"{plural(found.ingested, 'model')} ingested, with {layers}"
-    if not found.ingested:
-        return f"{found.model} is not ingested"
-    sizes = f" {plural(found.ingested, 'time')}" if found.ingested > 1 else ""
-    return f"{found.model} is ingested{sizes}, with {layers}"
+def _models(status: Status) -> str:
+    layers = f"{status.layers:,} unique layers and groups to measure"
+    if not status.model:
+        return f"{plural(status.ingested, 'model')} ingested, with {layers}"
+    if not status.ingested:
+        return f"{status.model} is not ingested"
+    sizes = f" {plural(status.ingested, 'time')}" if status.ingested > 1 else ""
+    return f"{status.model} is ingested{sizes}, with {layers}"
 
 
-def _runner(found: RunnerStatus) -> tuple[str, ...]:
-    name = f"{found.system} ({found.system_id[:ID_SHOWN]}) with {found.runtime}"
-    at = found.last_measured_at
+def _runner(runner: RunnerStatus) -> tuple[str, ...]:
+    name = f"{runner.system} ({runner.system_id[:ID_SHOWN]}) with {runner.runtime}"
+    measured_at = runner.last_measured_at
     return (
-        name if found.system else found.system_id[:ID_SHOWN],
-        found.precision,
-        f"{found.members}",
-        f"{found.done:,}",
-        f"{found.failed:,}",
-        f"{found.waiting:,}",
-        f"{at:%Y-%m-%d %H:%M:%S}" if at else "",
-        found.last_layer,
+        name if runner.system else runner.system_id[:ID_SHOWN],
+        runner.precision,
+        f"{runner.members}",
+        f"{runner.done:,}",
+        f"{runner.failed:,}",
+        f"{runner.waiting:,}",
+        f"{measured_at:%Y-%m-%d %H:%M:%S}" if measured_at else "",
+        runner.last_layer,
     )
 
 
-def _service(found: ServiceStatus) -> tuple[str, ...]:
-    return found.service, found.group, f"{found.members}", f"{found.waiting:,}"
+def _service(service: ServiceStatus) -> tuple[str, ...]:
+    return service.service, service.group, f"{service.members}", f"{service.waiting:,}"
 
 
-def _dead_letters(found: Status) -> list[str]:
-    if not found.dead_letters:
+def _dead_letters(status: Status) -> list[str]:
+    if not status.dead_letters:
         return ["no dead letters are open"]
     return [
-        f"{plural(each.letters, 'dead letter')} of {each.service} from {each.topic} "
-        f"{'is' if each.letters == 1 else 'are'} open: "
-        f"{pasteable('benanza', 'dead-letters', 'list', '--service', each.service)}"
-        for each in found.dead_letters
+        f"{plural(group.letters, 'dead letter')} of {group.service} from {group.topic} "
+        f"{'is' if group.letters == 1 else 'are'} open: "
+        f"{pasteable('benanza', 'dead-letters', 'list', '--service', group.service)}"
+        for group in status.dead_letters
     ]

@@ -20,24 +20,24 @@ class SystemNames:
     as after another driver was installed, their ids begin to tell them apart.
     """
 
-    def __init__(self, found: Iterable[Measured]) -> None:
+    def __init__(self, results: Iterable[Measured]) -> None:
         called: dict[tuple[str, str], set[str]] = {}
-        for each in found:
-            called.setdefault((each.system, each.runtime), set()).add(each.system_id)
+        for result in results:
+            called.setdefault((result.system, result.runtime), set()).add(result.system_id)
         self.several = sum(map(len, called.values())) > 1
         self._alike = frozenset().union(*(ids for ids in called.values() if len(ids) > 1))
 
-    def name(self, found: Measured) -> str:
+    def name(self, result: Measured) -> str:
         """The system's name, and what it measured with.
 
         A system is not described where its measurements came without its `SystemMeasured`.
         """
-        if not found.system:
-            return f"the system {found.system_id[:ID_SHOWN]}, which isn't described here,"
-        alike = found.system_id in self._alike
-        system = f"{found.system} ({found.system_id[:ID_SHOWN]})" if alike else found.system
-        return f"{system} with {found.runtime}"
+        if not result.system:
+            return f"the system {result.system_id[:ID_SHOWN]}, which isn't described here,"
+        alike = result.system_id in self._alike
+        system = f"{result.system} ({result.system_id[:ID_SHOWN]})" if alike else result.system
+        return f"{system} with {result.runtime}"
 
-    def measured_on(self, found: Measured) -> str:
+    def measured_on(self, result: Measured) -> str:
         """On what, with what and at which precision the layers were measured."""
-        return f"measured on {self.name(found)} at {found.precision}"
+        return f"measured on {self.name(result)} at {result.precision}"

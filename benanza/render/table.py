@@ -81,9 +81,9 @@ def shortened(name: str) -> str:
 
 def operators(op: str) -> str:
     """Operators joined by `+`, of many only the first."""
-    each = op.split("+")
-    shown = "+".join(map(shortened, each[:OPERATORS_SHOWN]))
-    return shown if len(each) <= OPERATORS_SHOWN else f"{shown}+… ({len(each)})"
+    ops = op.split("+")
+    shown = "+".join(map(shortened, ops[:OPERATORS_SHOWN]))
+    return shown if len(ops) <= OPERATORS_SHOWN else f"{shown}+… ({len(ops)})"
 
 
 def listed(shown: Sequence[str], most: int) -> str:

@@ -12,22 +12,22 @@ from benanza.render.units import time_unit
 from benanza.results.witness import ModelWitness, Witnesses
 
 
-def print_witnesses(console: Console, found: Witnesses) -> None:
+def print_witnesses(console: Console, witnesses: Witnesses) -> None:
     """Prints a table for each system and precision, one of the runs under other policies, and why
     models could not be run.
     """
     tables: dict[tuple[str, str], list[ModelWitness]] = {}
-    for witness in found.witnesses:
+    for witness in witnesses.witnesses:
         tables.setdefault((witness.system_id, witness.precision), []).append(witness)
-    systems = SystemNames(found.witnesses)
+    systems = SystemNames(witnesses.witnesses)
     for rows in tables.values():
-        as_bound = [each for each in rows if not each.policy]
-        what_ifs = [each for each in rows if each.policy]
+        as_bound = [row for row in rows if not row.policy]
+        what_ifs = [row for row in rows if row.policy]
         console.print(_table(as_bound, plain=not console.is_terminal))
         if what_ifs:
             console.print(_what_ifs(what_ifs, as_bound, plain=not console.is_terminal))
         console.print(Text(printable(systems.measured_on(rows[0]))))
-    for witness in found.witnesses:
+    for witness in witnesses.witnesses:
         if reason := witness.failure or _doubt(witness):
             policy = f", {witness.policy}" if witness.policy else ""
             about = f"{witness.model}, batch {witness.batch}, {witness.precision}{policy}"
@@ -92,8 +92,8 @@ def _what_ifs(
     """What was predicted, as bounds and as differences of bounds, beside runs and differences of
     runs.
     """
-    base = {(each.model_id, each.batch): each for each in as_bound}
-    unit = time_unit(each.predicted_us for each in witnesses)
+    base = {(witness.model_id, witness.batch): witness for witness in as_bound}
+    unit = time_unit(witness.predicted_us for witness in witnesses)
     columns = (
         names("model"),
         Column("batch"),
@@ -106,19 +106,19 @@ def _what_ifs(
         Column("calls"),
     )
     rows = []
-    for each in witnesses:
-        of = base[each.model_id, each.batch]
+    for witness in witnesses:
+        of = base[witness.model_id, witness.batch]
         rows.append(
             (
-                each.model,
-                str(each.batch),
-                each.policy,
-                unit.format(each.predicted_us),
-                unit.format(each.sequential_us),
-                _ratio(each.sequential_us, each.predicted_us),
-                unit.format(_more(each.predicted_us, of.sequential_bound_us)),
-                unit.format(_more(each.sequential_us, of.sequential_us)),
-                f"{each.calls:,}",
+                witness.model,
+                str(witness.batch),
+                witness.policy,
+                unit.format(witness.predicted_us),
+                unit.format(witness.sequential_us),
+                _ratio(witness.sequential_us, witness.predicted_us),
+                unit.format(_more(witness.predicted_us, of.sequential_bound_us)),
+                unit.format(_more(witness.sequential_us, of.sequential_us)),
+                f"{witness.calls:,}",
             )
         )
     return table(columns, rows, plain=plain)

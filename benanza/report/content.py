@@ -61,21 +61,24 @@ def reported_bounds(
         bounds = store.bounds(ids)
         policy = BoundPolicy(tuple(precisions))
         stored = [
-            StoredBound.of(store, each) for each in bounds if matches_policy(each, policy, dims)
+            StoredBound.of(store, bound) for bound in bounds if matches_policy(bound, policy, dims)
         ]
         profiles = profiles_of(store, ids, bounds)
         alike = of_the_same_file(store, bounds)
     advised = [
         advice_about(profile, profiles, alike.get(profile.model_id, ())) for profile in profiles
     ]
-    titles = _titles([each.bound for each in stored])
-    return [_reported(each, title, advised) for each, title in zip(stored, titles, strict=True)]
+    titles = _titles([stored_bound.bound for stored_bound in stored])
+    return [
+        _reported(stored_bound, title, advised)
+        for stored_bound, title in zip(stored, titles, strict=True)
+    ]
 
 
 def _titles(bounds: Sequence[ModelBound]) -> list[str]:
     """What the bounds are called, each differently."""
     systems = SystemNames(bounds)
-    titles = [f"{model_at(each)}, {each.precision}, {systems.name(each)}" for each in bounds]
+    titles = [f"{model_at(bound)}, {bound.precision}, {systems.name(bound)}" for bound in bounds]
     return [
         title if titles.count(title) == 1 else f"{title}, model {bound.model_id[:ID_SHOWN]}"
         for title, bound in zip(titles, bounds, strict=True)
@@ -86,11 +89,13 @@ def _reported(stored: StoredBound, title: str, advised: Sequence[ModelAdvice]) -
     bound = stored.bound
     calls = sorted(explained(stored).calls, key=lambda call: max(call.positions))
     used = {call.fingerprint for call in calls}
-    times = [each.measured_at for each in stored.measurements if each.fingerprint in used]
-    times = times or [stored.system.measured_at]
-    runs = [
-        each for each in advised if each.profile.us is not None and stored.is_beside(each.profile)
+    times = [
+        measurement.measured_at
+        for measurement in stored.measurements
+        if measurement.fingerprint in used
     ]
+    times = times or [stored.system.measured_at]
+    runs = [run for run in advised if run.profile.us is not None and stored.is_beside(run.profile)]
     return ReportedBound(
         title=title,
         bound=bound,
@@ -100,5 +105,5 @@ def _reported(stored: StoredBound, title: str, advised: Sequence[ModelAdvice]) -
         system=stored.system.system,
         measured=(min(times), max(times)),
         what_ifs=() if runs else what_ifs_of(stored, ()).what_ifs,
-        runs=tuple(sorted(runs, key=lambda each: each.profile.us or 0.0)),
+        runs=tuple(sorted(runs, key=lambda run: run.profile.us or 0.0)),
     )

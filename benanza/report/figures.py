@@ -23,11 +23,14 @@ LABEL = 36
 
 def overview(bounds: Sequence[ReportedBound]) -> go.Figure:
     """The bounds of all models beside their rooflines and the frameworks' runs."""
-    names = [each.title for each in bounds]
+    names = [reported.title for reported in bounds]
     figure = go.Figure()
-    runs = sorted({_run(run) for each in bounds for run in each.runs})
+    runs = sorted({_run(run) for reported in bounds for run in reported.runs})
     for run in runs:
-        times = [next((r.profile.us for r in each.runs if _run(r) == run), None) for each in bounds]
+        times = [
+            next((r.profile.us for r in reported.runs if _run(r) == run), None)
+            for reported in bounds
+        ]
         shade = 1 - 0.6 * runs.index(run) / max(1, len(runs))
         figure.add_bar(name=run, x=names, y=times, marker_color=FRAMEWORK, opacity=shade)
     for title, colour, field in (
@@ -35,26 +38,26 @@ def overview(bounds: Sequence[ReportedBound]) -> go.Figure:
         ("parallel bound", OTHER, "parallel_us"),
         ("roofline", ROOFLINE, "roofline_us"),
     ):
-        times = [getattr(each.bound, field) for each in bounds]
+        times = [getattr(reported.bound, field) for reported in bounds]
         figure.add_bar(name=title, x=names, y=times, marker_color=colour)
     figure.update_yaxes(title="µs", type="log")
     return _styled(figure)
 
 
-def ladder(found: ReportedBound) -> go.Figure:
+def ladder(reported: ReportedBound) -> go.Figure:
     """From the framework's run, or where there is none from calls of libraries without fusion, by
     what each remedy saves to the bound, and the roofline below it.
     """
-    bound_us = found.bound.sequential_us or 0.0
+    bound_us = reported.bound.sequential_us or 0.0
     steps = (
-        _steps_of_run(found.runs[0], bound_us)
-        if found.runs
-        else _steps_of_policies(found, bound_us)
+        _steps_of_run(reported.runs[0], bound_us)
+        if reported.runs
+        else _steps_of_policies(reported, bound_us)
     )
     steps = [*steps, ("bound", "absolute", bound_us)]
-    if found.bound.roofline_us is not None:
-        steps += [("calls at the ceilings", "relative", found.bound.roofline_us - bound_us)]
-        steps += [("roofline", "absolute", found.bound.roofline_us)]
+    if reported.bound.roofline_us is not None:
+        steps += [("calls at the ceilings", "relative", reported.bound.roofline_us - bound_us)]
+        steps += [("roofline", "absolute", reported.bound.roofline_us)]
     names, measures, values = zip(*steps, strict=True)
     figure = go.Figure(
         go.Waterfall(
@@ -88,11 +91,17 @@ def _steps_of_run(run: ModelAdvice, bound_us: float) -> list[tuple[str, str, flo
     return [(_run(run), "absolute", us), *changes, ("not looked into", "relative", rest_us)]
 
 
-def _steps_of_policies(found: ReportedBound, bound_us: float) -> list[tuple[str, str, float]]:
+def _steps_of_policies(reported: ReportedBound, bound_us: float) -> list[tuple[str, str, float]]:
     """Bounds under other policies, from the slowest on."""
-    ladder_of = [policy.name for policy in (LIBRARIES_UNFUSED, LIBRARIES, UNFUSED)]
-    at = {each.name: each.sequential_us for each in found.what_ifs if each.ratio is not None}
-    known = sorted((at[name], name) for name in ladder_of if at.get(name, 0.0) > bound_us)[::-1]
+    ladder_of = ("libraries alone, without fusion", "calls of libraries alone", "without fusion")
+    by_policy = {
+        what_if.name: what_if.sequential_us
+        for what_if in reported.what_ifs
+        if what_if.ratio is not None
+    }
+    known = sorted(
+        (by_policy[name], name) for name in ladder_of if by_policy.get(name, 0.0) > bound_us
+    )[::-1]
     if not known:
         return []
     steps = [(known[0][1], "absolute", known[0][0])]
@@ -105,11 +114,11 @@ def _steps_of_policies(found: ReportedBound, bound_us: float) -> list[tuple[str,
     return steps
 
 
-def timeline(found: ReportedBound) -> go.Figure:
+def timeline(reported: ReportedBound) -> go.Figure:
     """The bound's calls one after the other, and those of the fastest framework's run: when they
     were timed in it, else one after the other as well.
     """
-    took = [call.us + call.conversion_us for call in found.calls]
+    took = [call.us + call.conversion_us for call in reported.calls]
     figure = go.Figure()
     figure.add_bar(
         name="bound",
@@ -118,12 +127,12 @@ def timeline(found: ReportedBound) -> go.Figure:
         base=_starts(took),
         x=took,
         marker={
-            "color": [BOUND if call.critical else OTHER for call in found.calls],
+            "color": [BOUND if call.critical else OTHER for call in reported.calls],
             "line": {"width": 0.5, "color": "white"},
         },
-        hovertext=[_shown(call.op, call.layers) for call in found.calls],
+        hovertext=[_shown(call.op, call.layers) for call in reported.calls],
     )
-    for run in found.runs[:1]:
+    for run in reported.runs[:1]:
         calls = run.profile.calls
         alone = _starts([call.us for call in calls])
         figure.add_bar(
@@ -148,9 +157,9 @@ def _starts(took: Sequence[float]) -> list[float]:
     return [0.0, *itertools.accumulate(took)][: len(took)]
 
 
-def roofline(found: ReportedBound) -> go.Figure:
+def roofline(reported: ReportedBound) -> go.Figure:
     """Each call's rate by its operations for each byte, below the system's ceilings."""
-    timed = [call for call in found.calls if call.us and call.flops and call.bytes]
+    timed = [call for call in reported.calls if call.us and call.flops and call.bytes]
     figure = go.Figure()
     figure.add_scatter(
         name="calls",
@@ -164,8 +173,8 @@ def roofline(found: ReportedBound) -> go.Figure:
         },
         hovertext=[f"{_shown(c.op, c.layers)}: {c.us:,.1f} µs" for c in timed],
     )
-    if timed and len(found.ceilings) == 2:
-        bandwidth, flops = found.ceilings["bandwidth"], found.ceilings["flops"]
+    if timed and len(reported.ceilings) == 2:
+        bandwidth, flops = reported.ceilings["bandwidth"], reported.ceilings["flops"]
         intensities = [call.flops / call.bytes for call in timed]
         ends = sorted({min(intensities) / 2, flops / bandwidth, max(intensities) * 2})
         figure.add_scatter(
@@ -180,20 +189,24 @@ def roofline(found: ReportedBound) -> go.Figure:
     return _styled(figure)
 
 
-def graph(found: ReportedBound) -> go.Figure:
+def graph(reported: ReportedBound) -> go.Figure:
     """The calls of the bound with what each reads from others, along the critical path."""
-    of_layer = {at: number for number, call in enumerate(found.calls) for at in call.positions}
+    of_layer = {
+        position: number
+        for number, call in enumerate(reported.calls)
+        for position in call.positions
+    }
     calls = networkx.DiGraph()
-    calls.add_nodes_from(range(len(found.calls)))
+    calls.add_nodes_from(range(len(reported.calls)))
     calls.add_edges_from(
         (of_layer[source], of_layer[target])
-        for source, target in _without_views(found, of_layer)
+        for source, target in _without_views(reported, of_layer)
         if of_layer[source] != of_layer[target]
     )
     for depth, numbers in enumerate(networkx.topological_generations(calls)):
         for number in numbers:
             calls.nodes[number]["depth"] = depth
-    places = networkx.multipartite_layout(calls, subset_key="depth") if found.calls else {}
+    places = networkx.multipartite_layout(calls, subset_key="depth") if reported.calls else {}
     figure = go.Figure()
     across: list[float | None] = []
     along: list[float | None] = []
@@ -206,10 +219,10 @@ def graph(found: ReportedBound) -> go.Figure:
         x=[places[number][0] for number in calls],
         y=[places[number][1] for number in calls],
         marker={
-            "color": [BOUND if call.critical else OTHER for call in found.calls],
-            "size": [6 + 30 * math.sqrt(call.share) for call in found.calls],
+            "color": [BOUND if call.critical else OTHER for call in reported.calls],
+            "size": [6 + 30 * math.sqrt(call.share) for call in reported.calls],
         },
-        hovertext=[f"{_shown(c.op, c.layers)}: {c.us:,.1f} µs" for c in found.calls],
+        hovertext=[f"{_shown(c.op, c.layers)}: {c.us:,.1f} µs" for c in reported.calls],
     )
     figure.update_xaxes(visible=False)
     figure.update_yaxes(visible=False)
@@ -217,10 +230,10 @@ def graph(found: ReportedBound) -> go.Figure:
     return _styled(figure)
 
 
-def _without_views(found: ReportedBound, of_layer: dict[int, int]) -> Sequence[tuple[int, int]]:
+def _without_views(reported: ReportedBound, of_layer: dict[int, int]) -> Sequence[tuple[int, int]]:
     """Edges between layers that are in calls. One that leads through layers in none is one edge."""
-    layers = networkx.DiGraph(found.edges)
-    for position in [at for at in layers if at not in of_layer]:
+    layers = networkx.DiGraph(reported.edges)
+    for position in [layer for layer in layers if layer not in of_layer]:
         before, after = list(layers.predecessors(position)), list(layers.successors(position))
         layers.remove_node(position)
         layers.add_edges_from((source, target) for source in before for target in after)

@@ -56,7 +56,7 @@ def page(bounds: Sequence[ReportedBound], price_per_hour: float | None) -> str:
 
     With the price of an hour of the device, it says what a million samples cost at the bound.
     """
-    models = ", ".join(dict.fromkeys(each.bound.model for each in bounds))
+    models = ", ".join(dict.fromkeys(reported.bound.model for reported in bounds))
     parts = [
         "<!doctype html>",
         '<html lang="en"><head><meta charset="utf-8">',
@@ -69,22 +69,29 @@ def page(bounds: Sequence[ReportedBound], price_per_hour: float | None) -> str:
         f"<h1>How fast could they run? {escape(models)}</h1>",
         _figure("overview", "Bounds, rooflines and runs by frameworks", figures.overview(bounds)),
     ]
-    for number, each in enumerate(bounds):
-        parts += _section(number, each, price_per_hour)
+    for number, reported in enumerate(bounds):
+        parts += _section(number, reported, price_per_hour)
     return "\n".join([*parts, "</body></html>\n"])
 
 
-def _section(number: int, found: ReportedBound, price_per_hour: float | None) -> Iterator[str]:
-    yield f"<section><h2>{escape(found.title)}</h2>"
-    yield _facts(found, price_per_hour)
+def _section(number: int, reported: ReportedBound, price_per_hour: float | None) -> Iterator[str]:
+    yield f"<section><h2>{escape(reported.title)}</h2>"
+    yield _facts(reported, price_per_hour)
     for name, title, figure in (
-        ("ladder", "From what was measured to the bound", figures.ladder(found)),
-        ("timeline", "Calls one after the other; blue ones are critical", figures.timeline(found)),
-        ("roofline", "Rates of calls; larger ones take longer", figures.roofline(found)),
-        ("graph", "What reads from what; the critical path is blue", figures.graph(found)),
+        ("ladder", "From what was measured to the bound", figures.ladder(reported)),
+        (
+            "timeline",
+            "Calls one after the other; blue ones are critical",
+            figures.timeline(reported),
+        ),
+        ("roofline", "Rates of calls; larger ones take longer", figures.roofline(reported)),
+        ("graph", "What reads from what; the critical path is blue", figures.graph(reported)),
     ):
         yield _figure(f"{name}-{number}", title, figure)
-    for title, table in (("What helps", _advice(found)), ("Calls of the bound", _calls(found))):
+    for title, table in (
+        ("What helps", _advice(reported)),
+        ("Calls of the bound", _calls(reported)),
+    ):
         if len(table):
             yield f"<h3>{title}</h3>{_table(table)}"
     yield "</section>"
@@ -98,8 +105,8 @@ def _figure(name: str, title: str, figure: go.Figure) -> str:
         config={"responsive": True, "displayModeBar": False},
     )
     buttons = " ".join(
-        f"<button onclick=\"save(this, '{each}')\">{each.upper()}</button>"
-        for each in ("png", "svg")
+        f"<button onclick=\"save(this, '{image_format}')\">{image_format.upper()}</button>"
+        for image_format in ("png", "svg")
     )
     caption = f"<figcaption>{escape(title)} {buttons}</figcaption>"
     return f'<figure id="figure-{name}" data-name="{name}">{caption}{drawn}</figure>'
@@ -118,10 +125,10 @@ def _table(table: pd.DataFrame) -> str:
     return f'<div class="wide">{drawn}</div>'
 
 
-def _facts(found: ReportedBound, price_per_hour: float | None) -> str:
+def _facts(reported: ReportedBound, price_per_hour: float | None) -> str:
     """The figures of the bound, how sure they are, and where they come from."""
-    bound, system = found.bound, found.system
-    first, last = (f"{each:%Y-%m-%d %H:%M} UTC" for each in found.measured)
+    bound, system = reported.bound, reported.system
+    first, last = (f"{time:%Y-%m-%d %H:%M} UTC" for time in reported.measured)
     coverage = bound.coverage
     facts = {
         "sequential bound": _time(bound.sequential_us, bound.sequential_spread_us),
@@ -136,10 +143,10 @@ def _facts(found: ReportedBound, price_per_hour: float | None) -> str:
         "timed on a busy or slowed-down device": f"{plural(bound.slowed.calls, 'call')}"
         + (f" ({', '.join(bound.slowed.by)})" if bound.slowed.calls else ""),
         "runs below the bound, which is wrong then": ", ".join(
-            f"{each.run_as}: {each.run_us:,.1f} µs" for each in bound.beaten_by
+            f"{run.run_as}: {run.run_us:,.1f} µs" for run in bound.beaten_by
         )
         or "none",
-        "measured by": f"{system.runtime}, {_versions(found)}",
+        "measured by": f"{system.runtime}, {_versions(reported)}",
         "measured on": f"{system.accelerator or system.cpu}, {plural(system.threads, 'thread')}",
         "measured at": first if first == last else f"{first} to {last}",
         "ids": f"model {bound.model_id}, system {bound.system_id}",
@@ -164,8 +171,8 @@ def _rate(batch: int, us: float | None, price_per_hour: float | None) -> str:
     return f"{rate}, {cost:,.2f} for a million samples at {price_per_hour:g} an hour"
 
 
-def _versions(found: ReportedBound) -> str:
-    system = found.system
+def _versions(reported: ReportedBound) -> str:
+    system = reported.system
     named = {"driver": system.driver, "CUDA": system.cuda, "cuDNN": system.cudnn}
     versions = named | {"cuBLAS": system.cublas} | system.libraries
     return ", ".join(f"{name} {version}" for name, version in versions.items() if version)
@@ -176,26 +183,26 @@ def _or_dash(value: float | None, digits: int) -> float | str:
     return "-" if value is None else round(value, digits)
 
 
-def _advice(found: ReportedBound) -> pd.DataFrame:
+def _advice(reported: ReportedBound) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
                 "run": f"{run.profile.framework}, {run.profile.configuration}",
-                "where": each.what,
-                "operators": operators_of(each),
-                "saves µs": round(each.saved_us, 1),
-                "of the run": round(each.share, 3),
-                "what to do": each.do,
-                "seen µs": _or_dash(each.seen_us, 1),
-                "layers": ", ".join(each.layers),
+                "where": advice.what,
+                "operators": operators_of(advice),
+                "saves µs": round(advice.saved_us, 1),
+                "of the run": round(advice.share, 3),
+                "what to do": advice.do,
+                "seen µs": _or_dash(advice.seen_us, 1),
+                "layers": ", ".join(advice.layers),
             }
-            for run in found.runs
-            for each in run.advice
+            for run in reported.runs
+            for advice in run.advice
         ]
     )
 
 
-def _calls(found: ReportedBound) -> pd.DataFrame:
+def _calls(reported: ReportedBound) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
@@ -216,6 +223,6 @@ def _calls(found: ReportedBound) -> pd.DataFrame:
                 "limited by": call.limited_by or "",
                 "critical": "yes" if call.critical else "",
             }
-            for call in found.calls
+            for call in reported.calls
         ]
     )

@@ -23,14 +23,14 @@ def report(
     Raises `BenanzaError` for a model that has no bound, if none has one at these precisions, and
     if the file can't be written.
     """
-    found = reported_bounds(settings, models, precisions, dims)
-    if not found:
+    bounds = reported_bounds(settings, models, precisions, dims)
+    if not bounds:
         raise BenanzaError(
             f"no bound of {', '.join(models)} is known at {', '.join(precisions)}; "
             "benanza bounds shows those that are"
         )
     try:
-        out.write_text(page(found, price_per_hour), encoding="utf-8")
+        out.write_text(page(bounds, price_per_hour), encoding="utf-8")
     except OSError as error:
         raise BenanzaError(f"can't write {out} ({error.strerror}); name another file") from error
-    return len(found)
+    return len(bounds)

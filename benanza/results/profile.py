@@ -95,14 +95,14 @@ class ModelProfile(Result, frozen=True, kw_only=True):
         """What times of parts are multiplied by so that together they take no longer than the run:
         while calls are timed, they may.
         """
-        looked_us = math.fsum(each.us for each in self.parts if each.kind != "timing each call")
+        looked_us = math.fsum(part.us for part in self.parts if part.kind != "timing each call")
         return min(1.0, self.us / looked_us) if self.us and looked_us else 1.0
 
     @property
     def between_calls_us(self) -> float:
         """How long nothing runs between the calls of the run, after synchronisations as well."""
         between = ("between calls", "synchronisation")
-        return math.fsum(each.us for each in self.parts if each.kind in between)
+        return math.fsum(part.us for part in self.parts if part.kind in between)
 
     @property
     def waits_for_host(self) -> bool:

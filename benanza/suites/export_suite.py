@@ -69,22 +69,22 @@ def _sequences(
     model: str, granularity: int, batch: int | None, dims: Mapping[str, int], limits: Limits
 ) -> dict[str, LayerSequence]:
     content = fetch(model, limits).content
-    found = extract(content, batch=batch, dims=dims, limits=limits, granularity=granularity)
-    return {sequence.fingerprint: sequence for sequence in found.sequences}
+    extracted = extract(content, batch=batch, dims=dims, limits=limits, granularity=granularity)
+    return {sequence.fingerprint: sequence for sequence in extracted.sequences}
 
 
 def _encoded(
     sequences: Mapping[str, LayerSequence],
 ) -> tuple[dict[str, LayerModel], list[LeftOut]]:
-    found: dict[str, LayerModel] = {}
+    models: dict[str, LayerModel] = {}
     left_out = []
     for fingerprint, sequence in sequences.items():
         try:
-            found[fingerprint] = _portable(sequence.layer)
+            models[fingerprint] = _portable(sequence.layer)
         except (LayerModelError, UnknownVersionError) as error:
             title = sequence.layer.title()
             left_out.append(LeftOut(fingerprint=fingerprint, title=title, reason=str(error)))
-    return found, left_out
+    return models, left_out
 
 
 def _portable(layer: Layer) -> LayerModel:
@@ -105,19 +105,19 @@ def _dummies(
 ) -> dict[str, LayerModel]:
     names = zoo_names()
     chance.shuffle(names)
-    found: dict[str, LayerModel] = {}
+    dummies: dict[str, LayerModel] = {}
     for sequences in _of_zoo(names, granularity, limits):
-        others = {name: each for name, each in sequences.items() if name not in wanted}
+        others = {name: sequence for name, sequence in sequences.items() if name not in wanted}
         encoded, _ = _encoded(others)
-        found |= encoded
+        dummies |= encoded
         # More than enough, so that not all are of one model.
-        if len(found) >= 2 * count:
+        if len(dummies) >= 2 * count:
             break
-    if len(found) < count:
+    if len(dummies) < count:
         raise BenanzaError(
-            f"the zoo has no more than {len(found):,} other networks; ask for fewer dummies"
+            f"the zoo has no more than {len(dummies):,} other networks; ask for fewer dummies"
         )
-    return {name: found[name] for name in chance.sample(sorted(found), count)}
+    return {name: dummies[name] for name in chance.sample(sorted(dummies), count)}
 
 
 def _of_zoo(
@@ -149,12 +149,12 @@ def _described(arrays: Mapping[str, Array]) -> dict[str, dict[str, Any]]:
     """Floats by the numbers between which they were drawn: as many zeros and signs as there are
     don't matter. Others by their values, which must fit the operator.
     """
-    found = {}
+    descriptions = {}
     for name, array in arrays.items():
         described: dict[str, Any] = {"dtype": array.dtype.name, "shape": array.shape}
         if array.dtype.kind == "f":
             described |= {"low": float(array.min()), "high": float(array.max())}
         else:
             described["values"] = array.ravel().tolist()
-        found[name] = described
-    return found
+        descriptions[name] = described
+    return descriptions

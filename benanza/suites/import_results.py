@@ -133,18 +133,18 @@ def _system(results: SuiteResults) -> System:
 
 
 def _measured(
-    fingerprint: str, result: NetworkResult, system: System, at: datetime
+    fingerprint: str, result: NetworkResult, system: System, measured_at: datetime
 ) -> LayerMeasured:
     variants: tuple[Variant, ...] = ()
     if not result.failure:
         how, cache = "operator by operator", CacheState.INTERLEAVED
         variants = (timed_variant(LIBRARY, how, result.samples_us, StoppedBy.FIXED, cache=cache),)
     return LayerMeasured(
-        event_id=event_id("LayerMeasured", fingerprint, system.system_id, at.isoformat()),
+        event_id=event_id("LayerMeasured", fingerprint, system.system_id, measured_at.isoformat()),
         fingerprint=fingerprint,
         system=system,
         precision="fp32",
-        measured_at=at,
+        measured_at=measured_at,
         variants=variants,
         failure=result.failure,
     )

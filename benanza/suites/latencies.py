@@ -49,7 +49,7 @@ def constructed_latencies(
     Raises `BenanzaError` if a model can't be had, or has no network that was timed.
     """
     limits = limits_of(settings)
-    found: list[ConstructedLatency] = []
+    latencies: list[ConstructedLatency] = []
     with known_store(settings) as store:
         for model in models:
             with about(model):
@@ -57,8 +57,8 @@ def constructed_latencies(
                 extracted = extract(
                     fetched.content, batch=batch, dims=dims, limits=limits, granularity=granularity
                 )
-                found += _latencies(fetched, extracted, granularity, store)
-    return ConstructedLatencies(latencies=tuple(found))
+                latencies += _latencies(fetched, extracted, granularity, store)
+    return ConstructedLatencies(latencies=tuple(latencies))
 
 
 def _latencies(
@@ -73,13 +73,13 @@ def _latencies(
             f"none of its networks of at most {granularity} layers was timed; "
             "say: benanza suite export, run and import"
         )
-    found = []
+    latencies = []
     for system_id, rows in systems.items():
         times: Times = {
             row["fingerprint"]: row["reason"] if row["us"] is None else row["us"] for row in rows
         }
         made = construct(model.sequences, model.edges, times)
-        found.append(
+        latencies.append(
             ConstructedLatency(
                 name=fetched.name,
                 model_id=model_id(fetched.sha256, model.batch, model.dims),
@@ -99,4 +99,4 @@ def _latencies(
                 ),
             )
         )
-    return found
+    return latencies

@@ -15,45 +15,45 @@ def print_written(written: SuiteWritten, file: Path) -> None:
     """A line, and one for each network that was left out."""
     dummies = f", and {written.dummies:,} others among them" if written.dummies else ""
     click.echo(f"{file}: {plural(written.networks, 'network')}{dummies}")
-    for each in written.left_out:
-        click.echo(f"left out: {each.title}: {each.reason}", err=True)
+    for left_out in written.left_out:
+        click.echo(f"left out: {left_out.title}: {left_out.reason}", err=True)
     click.echo(
         f"next: {pasteable('benanza', 'suite', 'run', str(file))} RESULTS, here or elsewhere"
     )
 
 
-def print_imported(found: SuiteImported) -> None:
+def print_imported(imported: SuiteImported) -> None:
     """A line."""
-    failed = f"; {found.failed:,} could not be timed" if found.failed else ""
-    click.echo(f"{plural(found.timed, 'network')} timed on {found.cpu}{failed}")
+    failed = f"; {imported.failed:,} could not be timed" if imported.failed else ""
+    click.echo(f"{plural(imported.timed, 'network')} timed on {imported.cpu}{failed}")
     click.echo("next: benanza suite latency MODEL")
 
 
-def print_latencies(console: Console, found: ConstructedLatencies) -> None:
+def print_latencies(console: Console, constructed: ConstructedLatencies) -> None:
     """A table with a row for each model and system, and why some layers have no time."""
-    unit = time_unit(each.sequential_us for each in found.latencies)
+    unit = time_unit(latency.sequential_us for latency in constructed.latencies)
     table = Table(box=None, header_style="bold")
     table.add_column("model", overflow="fold")
     table.add_column("system", overflow="fold")
     times = (f"in turn, {unit.name}", f"at once, {unit.name}")
     for heading in ("batch", "networks", "unique", *times):
         table.add_column(heading, justify="right")
-    for each in found.latencies:
-        lacks = sum(len(lacking.layers) for lacking in each.lacking)
+    for latency in constructed.latencies:
+        lacks = sum(len(lacking.layers) for lacking in latency.lacking)
         table.add_row(
-            each.name,
-            f"{each.cpu}, {plural(each.threads, 'thread')}",
-            str(each.batch),
-            f"{each.sequences:,}",
-            f"{each.unique:,}",
-            unit.format(each.sequential_us) + (" *" if lacks else ""),
-            unit.format(each.critical_path_us) + (" *" if lacks else ""),
+            latency.name,
+            f"{latency.cpu}, {plural(latency.threads, 'thread')}",
+            str(latency.batch),
+            f"{latency.sequences:,}",
+            f"{latency.unique:,}",
+            unit.format(latency.sequential_us) + (" *" if lacks else ""),
+            unit.format(latency.critical_path_us) + (" *" if lacks else ""),
         )
     console.print(table)
-    for each in found.latencies:
-        for lacking in each.lacking:
+    for latency in constructed.latencies:
+        for lacking in latency.lacking:
             console.print(
-                f"* {each.name}: {plural(len(lacking.layers), 'layer')} not counted: "
+                f"* {latency.name}: {plural(len(lacking.layers), 'layer')} not counted: "
                 f"{lacking.reason}",
                 highlight=False,
                 markup=False,

@@ -27,35 +27,35 @@ WAITS = (
 NONE_AT_PRECISION = "no framework ran it at this precision; benanza profile does"
 
 
-def print_advice(console: Console, found: Advised) -> None:
+def print_advice(console: Console, advised: Advised) -> None:
     """Prints a table for each run of a framework, with a row for each remedy."""
-    for part in _parts(found, plain=not console.is_terminal):
+    for part in _parts(advised, plain=not console.is_terminal):
         console.print(part)
 
 
-def advice_html(found: Advised) -> str:
+def advice_html(advised: Advised) -> str:
     """Advice for a notebook."""
-    return html(_parts(found, plain=False))
+    return html(_parts(advised, plain=False))
 
 
-def _parts(found: Advised, *, plain: bool) -> list[RenderableType]:
-    if not found.models:
+def _parts(advised: Advised, *, plain: bool) -> list[RenderableType]:
+    if not advised.models:
         return [Text(NONE_AT_PRECISION)]
     parts: list[RenderableType] = []
-    for each in found.models:
-        unit = time_unit([each.profile.us, each.profile.bound_us])
-        parts += [Text(printable(line)) for line in title(each.profile, unit)]
-        if each.profile.calls_of:
-            parts.append(Text(printable(where_timed(each.profile))))
-        if each.profile.waits_for_host:
+    for model in advised.models:
+        unit = time_unit([model.profile.us, model.profile.bound_us])
+        parts += [Text(printable(line)) for line in title(model.profile, unit)]
+        if model.profile.calls_of:
+            parts.append(Text(printable(where_timed(model.profile))))
+        if model.profile.waits_for_host:
             parts.append(Text(WAITS))
-        if each.advice:
-            parts.append(_table(each, unit, plain=plain))
-            if len(each.advice) > MOST_ROWS:
-                left = len(each.advice) - MOST_ROWS
+        if model.advice:
+            parts.append(_table(model, unit, plain=plain))
+            if len(model.advice) > MOST_ROWS:
+                left = len(model.advice) - MOST_ROWS
                 parts.append(Text(f"and {left} more that save less: --format json has them"))
-        elif each.profile.us is not None and each.profile.bound_us is not None:
-            parts.append(Text(printable(_why_nothing(each.profile))))
+        elif model.profile.us is not None and model.profile.bound_us is not None:
+            parts.append(Text(printable(_why_nothing(model.profile))))
     return parts
 
 
@@ -66,7 +66,7 @@ def _why_nothing(profile: ModelProfile) -> str:
     return f"its calls were not timed: {profile.failure}" if profile.failure else NO_CALLS
 
 
-def _table(found: ModelAdvice, unit: TimeUnit, *, plain: bool) -> Table:
+def _table(model: ModelAdvice, unit: TimeUnit, *, plain: bool) -> Table:
     """The remedies, the greatest saving first. Times are those of one sample."""
     columns = (
         Column(f"saves {unit.name}"),
@@ -79,15 +79,15 @@ def _table(found: ModelAdvice, unit: TimeUnit, *, plain: bool) -> Table:
     )
     rows = [
         (
-            _saved(each, unit),
-            f"{each.share:.0%}",
-            unit.format(each.seen_us),
-            each.what,
-            operators_of(each),
-            ", ".join(map(shortened, each.layers)),
-            each.do or "-",
+            _saved(advice, unit),
+            f"{advice.share:.0%}",
+            unit.format(advice.seen_us),
+            advice.what,
+            operators_of(advice),
+            ", ".join(map(shortened, advice.layers)),
+            advice.do or "-",
         )
-        for each in found.advice[:MOST_ROWS]
+        for advice in model.advice[:MOST_ROWS]
     ]
     return table(columns, rows, plain=plain)
 

@@ -22,27 +22,27 @@ Alike = Sequence[ExplainedCall]
 """Calls of one layer that run in one way."""
 
 
-def print_explanations(console: Console, found: Explanations, top: int = TOP) -> None:
+def print_explanations(console: Console, explanations: Explanations, top: int = TOP) -> None:
     """Prints a table for each bound, with calls of the same kind in one row, up to `top` rows."""
-    for part in _parts(found, top, plain=not console.is_terminal):
+    for part in _parts(explanations, top, plain=not console.is_terminal):
         console.print(part)
 
 
-def explanations_html(found: Explanations) -> str:
+def explanations_html(explanations: Explanations) -> str:
     """Explanations for a notebook."""
-    return html(_parts(found, TOP, plain=False))
+    return html(_parts(explanations, TOP, plain=False))
 
 
-def _parts(found: Explanations, top: int, *, plain: bool) -> list[RenderableType]:
-    if not found.explanations:
+def _parts(explanations: Explanations, top: int, *, plain: bool) -> list[RenderableType]:
+    if not explanations.explanations:
         return [Text(NONE_SUCH)]
-    systems = SystemNames(each.bound for each in found.explanations)
+    systems = SystemNames(explanation.bound for explanation in explanations.explanations)
     parts: list[RenderableType] = []
-    for each in found.explanations:
-        kinds = _kinds(each.calls)
-        unit = time_unit([each.bound.sequential_us])
-        parts.append(Text(printable(_title(each, systems, unit))))
-        parts += [Text(line) for line in beaten_by(each.bound, systems)]
+    for explanation in explanations.explanations:
+        kinds = _kinds(explanation.calls)
+        unit = time_unit([explanation.bound.sequential_us])
+        parts.append(Text(printable(_title(explanation, systems, unit))))
+        parts += [Text(line) for line in beaten_by(explanation.bound, systems)]
         if kinds:
             parts.append(_table(kinds[:top], unit, plain=plain))
         if len(kinds) > top:
@@ -52,21 +52,21 @@ def _parts(found: Explanations, top: int, *, plain: bool) -> list[RenderableType
 
 def _kinds(calls: Sequence[ExplainedCall]) -> list[Alike]:
     """Calls of the same layer with the same variant together, those of the longest time first."""
-    found: dict[tuple[str, ...], list[ExplainedCall]] = {}
+    alike: dict[tuple[str, ...], list[ExplainedCall]] = {}
     for call in calls:
         variant = call.library, call.algorithm, call.layout
         # Views are told apart by what they are.
-        found.setdefault((call.fingerprint or call.op, *variant), []).append(call)
-    return sorted(found.values(), key=_share, reverse=True)
+        alike.setdefault((call.fingerprint or call.op, *variant), []).append(call)
+    return sorted(alike.values(), key=_share, reverse=True)
 
 
 def _share(calls: Alike) -> float:
     return sum(call.share for call in calls)
 
 
-def _title(found: Explanation, systems: SystemNames, unit: TimeUnit) -> str:
-    bound = found.bound
-    calls = sum(call.us > 0 for call in found.calls)
+def _title(explanation: Explanation, systems: SystemNames, unit: TimeUnit) -> str:
+    bound = explanation.bound
+    calls = sum(call.us > 0 for call in explanation.calls)
     time = f"{unit.format(bound.sequential_us)} {unit.name}"
     partial = f", without {plural(len(bound.coverage.missing), 'missing layer')}"
     return (

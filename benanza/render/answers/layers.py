@@ -39,32 +39,32 @@ class LayerThere(NamedTuple):
         return None if self.us is None else self.us * max(self.layer.uses, 1)
 
 
-def print_layers(console: Console, found: KnownLayers, limit: int = SHOWN) -> None:
+def print_layers(console: Console, known: KnownLayers, limit: int = SHOWN) -> None:
     """Prints a table for each system and precision, of up to `limit` rows, and how many layers are
     measured there.
     """
-    for part in _parts(found, limit, plain=not console.is_terminal):
+    for part in _parts(known, limit, plain=not console.is_terminal):
         console.print(part)
 
 
-def layers_html(found: KnownLayers) -> str:
+def layers_html(known: KnownLayers) -> str:
     """The same for a notebook."""
-    return html(_parts(found, SHOWN, plain=False))
+    return html(_parts(known, SHOWN, plain=False))
 
 
-def _parts(found: KnownLayers, limit: int, *, plain: bool) -> list[RenderableType]:
-    if not found.layers:
+def _parts(known: KnownLayers, limit: int, *, plain: bool) -> list[RenderableType]:
+    if not known.layers:
         return [Text(NONE_KNOWN)]
-    systems = SystemNames(time for layer in found.layers for time in layer.times)
+    systems = SystemNames(time for layer in known.layers for time in layer.times)
     places: dict[tuple[str, str], list[LayerThere]] = {}
-    for layer in found.layers:
+    for layer in known.layers:
         for time in layer.times:
             there = LayerThere(layer, time)
             places.setdefault((time.system_id, time.precision), []).append(there)
     parts: list[RenderableType] = []
     for some in places.values():
         parts += _place(some, systems, limit, plain=plain)
-    if untried := [LayerThere(layer, None) for layer in found.layers if not layer.times]:
+    if untried := [LayerThere(layer, None) for layer in known.layers if not layer.times]:
         parts.append(_table(untried[:limit], plain=plain))
         parts.append(Text(f"{_units(untried)}, none of them measured{_rest(untried, limit)}"))
     return parts

@@ -18,71 +18,71 @@ NO_BOUND = "no full bound of it is known on this device; say: benanza run"
 LAYERS_SHOWN = 2
 
 
-def print_profiles(console: Console, found: Profiles, top: int = TOP) -> None:
+def print_profiles(console: Console, profiles: Profiles, top: int = TOP) -> None:
     """Prints for each profile where the bound saves time: by kind, and the `top` parts."""
-    for part in _rendered(found, top, plain=not console.is_terminal):
+    for part in _rendered(profiles, top, plain=not console.is_terminal):
         console.print(part)
 
 
-def profiles_html(found: Profiles) -> str:
+def profiles_html(profiles: Profiles) -> str:
     """Profiles for a notebook."""
-    return html(_rendered(found, TOP, plain=False))
+    return html(_rendered(profiles, TOP, plain=False))
 
 
-def _rendered(found: Profiles, top: int, *, plain: bool) -> list[RenderableType]:
+def _rendered(profiles: Profiles, top: int, *, plain: bool) -> list[RenderableType]:
     rendered: list[RenderableType] = []
-    for each in found.profiles:
-        unit = time_unit([each.us, each.bound_us])
+    for profile in profiles.profiles:
+        unit = time_unit([profile.us, profile.bound_us])
         rendered += [
-            Text(printable(line)) for line in (*title(each, unit), *_looked_at(each, unit))
+            Text(printable(line)) for line in (*title(profile, unit), *_looked_at(profile, unit))
         ]
-        if each.parts:
-            rendered.append(_kinds(each.parts, unit, plain=plain))
-            rendered.append(_greatest(each.parts[:top], unit, plain=plain))
+        if profile.parts:
+            rendered.append(_kinds(profile.parts, unit, plain=plain))
+            rendered.append(_greatest(profile.parts[:top], unit, plain=plain))
     return rendered
 
 
-def title(found: ModelProfile, unit: TimeUnit) -> list[str]:
+def title(profile: ModelProfile, unit: TimeUnit) -> list[str]:
     """Which run it is, and how far it is from the bound, or why that isn't known."""
-    framework = f"{found.framework} {found.version}, {found.configuration}"
-    about = f"{found.model}, batch {found.batch}, {found.precision}, on {found.device}"
-    if found.us is None:
-        return [f"{about}: {framework}: {found.failure}"]
-    took = f"{unit.format(found.us)} {unit.name} in {framework}"
-    if found.slowed_by:
-        took += f" (slowed down by {found.slowed_by})"
-    if found.contradiction:
-        return [f"{about}: {took}", found.contradiction]
-    if found.bound_us is None and found.partial_bound_us is not None:
+    framework = f"{profile.framework} {profile.version}, {profile.configuration}"
+    about = f"{profile.model}, batch {profile.batch}, {profile.precision}, on {profile.device}"
+    if profile.us is None:
+        return [f"{about}: {framework}: {profile.failure}"]
+    took = f"{unit.format(profile.us)} {unit.name} in {framework}"
+    if profile.slowed_by:
+        took += f" (slowed down by {profile.slowed_by})"
+    if profile.contradiction:
+        return [f"{about}: {took}", profile.contradiction]
+    if profile.bound_us is None and profile.partial_bound_us is not None:
         partial = (
-            f"the bound is {unit.format(found.partial_bound_us)} {unit.name} without "
-            f"{plural(found.missing_layers, 'missing layer')}"
+            f"the bound is {unit.format(profile.partial_bound_us)} {unit.name} without "
+            f"{plural(profile.missing_layers, 'missing layer')}"
         )
         return [f"{about}: {took}; {partial}"]
-    if found.bound_us is None:
+    if profile.bound_us is None:
         return [f"{about}: {took}", NO_BOUND]
-    share = f"{found.bound_us / found.us:.0%}"
-    return [f"{about}: {took}; the bound is {unit.format(found.bound_us)} {unit.name}, {share}"]
+    share = f"{profile.bound_us / profile.us:.0%}"
+    return [f"{about}: {took}; the bound is {unit.format(profile.bound_us)} {unit.name}, {share}"]
 
 
-def where_timed(found: ModelProfile) -> str:
+def where_timed(profile: ModelProfile) -> str:
     """In which other run the calls were timed."""
-    return f"its calls are those of the run with {found.calls_of}, where they were timed"
+    return f"its calls are those of the run with {profile.calls_of}, where they were timed"
 
 
-def _looked_at(found: ModelProfile, unit: TimeUnit) -> list[str]:
+def _looked_at(profile: ModelProfile, unit: TimeUnit) -> list[str]:
     """What it costs to time each call, or why they weren't timed."""
-    if found.us is None:
+    if profile.us is None:
         return []
-    if found.failure:
-        return [f"its calls were not timed: {found.failure}"]
-    if found.calls_of:
-        return [where_timed(found)]
-    if found.bound_us is None or found.looked_at_us is None:
+    if profile.failure:
+        return [f"its calls were not timed: {profile.failure}"]
+    if profile.calls_of:
+        return [where_timed(profile)]
+    if profile.bound_us is None or profile.looked_at_us is None:
         return []
     return [
-        f"with {plural(len(found.calls), 'call')} timed: {unit.format(found.looked_at_us)} "
-        f"{unit.name}, {found.looked_at_us / found.us - 1:+.0%}"
+        f"with {plural(len(profile.calls), 'call')} timed: {unit.format(profile.looked_at_us)} "
+        f"{unit.name}, {profile.looked_at_us / profile.us - 1:+.0%}"
     ]
 
 
@@ -100,8 +100,10 @@ def _kinds(parts: Sequence[ProfiledPart], unit: TimeUnit, *, plain: bool) -> Tab
     )
     rows = []
     for kind, of_kind in kinds.items():
-        us, bound_us = (sum(getattr(each, name) for each in of_kind) for name in ("us", "bound_us"))
-        times = (unit.format(each) for each in (us, bound_us, us - bound_us))
+        us, bound_us = (
+            sum(getattr(member, name) for member in of_kind) for name in ("us", "bound_us")
+        )
+        times = (unit.format(figure) for figure in (us, bound_us, us - bound_us))
         rows.append((kind, f"{len(of_kind):,}", *times))
     return table(columns, rows, plain=plain)
 

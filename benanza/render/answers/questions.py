@@ -22,34 +22,36 @@ EXPLAINED = (
 )
 
 
-def print_answers(console: Console, found: Answers) -> None:
+def print_answers(console: Console, answers: Answers) -> None:
     """Prints a table for each system and precision, with a row for each model."""
-    for part in _parts(found, plain=not console.is_terminal):
+    for part in _parts(answers, plain=not console.is_terminal):
         console.print(part)
 
 
-def answers_html(found: Answers) -> str:
+def answers_html(answers: Answers) -> str:
     """The answers for a notebook."""
-    return html(_parts(found, plain=False))
+    return html(_parts(answers, plain=False))
 
 
-def _parts(found: Answers, *, plain: bool) -> list[RenderableType]:
-    if not found.models:
+def _parts(answers: Answers, *, plain: bool) -> list[RenderableType]:
+    if not answers.models:
         return [Text(NONE_SUCH)]
     tables: dict[tuple[str, str], list[ModelAnswers]] = {}
-    for each in found.models:
-        tables.setdefault((each.bound.system_id, each.bound.precision), []).append(each)
-    systems = SystemNames(each.bound for each in found.models)
+    for answer in answers.models:
+        tables.setdefault((answer.bound.system_id, answer.bound.precision), []).append(answer)
+    systems = SystemNames(answer.bound for answer in answers.models)
     parts: list[RenderableType] = []
     for rows in tables.values():
         parts.append(_table(rows, plain=plain))
         parts.append(Text(printable(systems.measured_on(rows[0].bound))))
-        parts += [Text(printable(_contradiction(each))) for each in rows if each.contradiction]
+        parts += [
+            Text(printable(_contradiction(answer))) for answer in rows if answer.contradiction
+        ]
     return [*parts, Text(EXPLAINED)]
 
 
 def _table(rows: list[ModelAnswers], *, plain: bool) -> Table:
-    unit = time_unit(each.bound.sequential_us for each in rows)
+    unit = time_unit(answer.bound.sequential_us for answer in rows)
     columns = (
         names("model"),
         Column("batch"),
@@ -64,29 +66,29 @@ def _table(rows: list[ModelAnswers], *, plain: bool) -> Table:
         Column(f"Q6 TF32 {unit.name}"),
         Column(f"Q6 fp16 {unit.name}"),
     )
-    return table(columns, [_row(each, unit) for each in rows], plain=plain)
+    return table(columns, [_row(answer, unit) for answer in rows], plain=plain)
 
 
-def _row(found: ModelAnswers, unit: TimeUnit) -> tuple[str, ...]:
+def _row(answer: ModelAnswers, unit: TimeUnit) -> tuple[str, ...]:
     time: Callable[[float | None], str] = unit.format
     return (
-        f"{found.bound.model}{' (partial)' if found.bound.partial else ''}",
-        str(found.bound.batch),
-        time(found.bound.sequential_us),
-        _times(found.speed_up),
-        _times(found.parallel_speed_up),
-        time(found.parallel_us),
-        time(found.algorithms_us),
-        "-" if found.algorithms_us is None else f"{found.algorithm_layers:,}",
-        time(found.inefficiency_us),
-        time(found.fusion_us),
-        time(found.tf32_us),
-        time(found.fp16_us),
+        f"{answer.bound.model}{' (partial)' if answer.bound.partial else ''}",
+        str(answer.bound.batch),
+        time(answer.bound.sequential_us),
+        _times(answer.speed_up),
+        _times(answer.parallel_speed_up),
+        time(answer.parallel_us),
+        time(answer.algorithms_us),
+        "-" if answer.algorithms_us is None else f"{answer.algorithm_layers:,}",
+        time(answer.inefficiency_us),
+        time(answer.fusion_us),
+        time(answer.tf32_us),
+        time(answer.fp16_us),
     )
 
 
-def _contradiction(found: ModelAnswers) -> str:
-    return f"{model_at(found.bound)}, in {found.framework}: {found.contradiction}"
+def _contradiction(answer: ModelAnswers) -> str:
+    return f"{model_at(answer.bound)}, in {answer.framework}: {answer.contradiction}"
 
 
 def _times(ratio: float | None) -> str:

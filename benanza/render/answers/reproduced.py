@@ -10,41 +10,44 @@ from benanza.results.specs import Reproduced
 NOTHING = "nothing that is known of differs"
 
 
-def print_reproduced(console: Console, found: Reproduced) -> None:
+def print_reproduced(console: Console, reproduced: Reproduced) -> None:
     """Prints both figures, and a table of what differs."""
-    for line in _lines(found):
+    for line in _lines(reproduced):
         console.print(Text(printable(line)))
-    if found.differences:
+    if reproduced.differences:
         columns = Column("what", "left"), Column("then", "left"), Column("now", "left")
-        rows = [(each.what, each.then or "-", each.now or "-") for each in found.differences]
+        rows = [
+            (difference.what, difference.then or "-", difference.now or "-")
+            for difference in reproduced.differences
+        ]
         console.print(table(columns, rows, plain=not console.is_terminal))
 
 
-def _lines(found: Reproduced) -> list[str]:
-    then, now = found.spec.bound, found.bound
+def _lines(reproduced: Reproduced) -> list[str]:
+    then, now = reproduced.spec.bound, reproduced.bound
     unit = time_unit([then.sequential_us, now.sequential_us])
     before = _figure(then.sequential_us, then.sequential_spread_us, unit)
     after = _figure(now.sequential_us, now.sequential_spread_us, unit)
-    about = f"{found.spec.model.name}, batch {now.batch}, {now.precision}, {now.accounting}"
-    verdict = "the same within their spread" if found.same else _difference(found)
+    about = f"{reproduced.spec.model.name}, batch {now.batch}, {now.precision}, {now.accounting}"
+    verdict = "the same within their spread" if reproduced.same else _difference(reproduced)
     lines = [f"{about}: {before} {unit.name} then, {after} {unit.name} now: {verdict}"]
-    if not (found.same or found.differences):
+    if not (reproduced.same or reproduced.differences):
         lines.append(NOTHING)
     if now.slowed.calls:
         by = ", ".join(now.slowed.by)
         calls = plural(now.slowed.calls, "call")
         lines.append(f"timed now while the device was slowed down ({by}): {calls}")
-    if found.layers.known:
+    if reproduced.layers.known:
         lines.append(
-            f"{plural(found.layers.known, 'layer')} had been measured here before; with another "
-            "--data all are measured anew"
+            f"{plural(reproduced.layers.known, 'layer')} had been measured here before; with "
+            "another --data all are measured anew"
         )
     return lines
 
 
-def _difference(found: Reproduced) -> str:
-    then_us, now_us = found.spec.bound.sequential_us, found.bound.sequential_us
-    if found.spec.bound.partial != found.bound.partial or not then_us or now_us is None:
+def _difference(reproduced: Reproduced) -> str:
+    then_us, now_us = reproduced.spec.bound.sequential_us, reproduced.bound.sequential_us
+    if reproduced.spec.bound.partial != reproduced.bound.partial or not then_us or now_us is None:
         return "one of them lacks layers"
     return f"{now_us / then_us - 1:+.1%}"
 

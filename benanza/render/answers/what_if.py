@@ -16,31 +16,31 @@ NO_DIFFERENCE = "none of what was measured makes a difference"
 LAYERS_SHOWN = 3
 
 
-def print_what_ifs(console: Console, found: WhatIfs) -> None:
+def print_what_ifs(console: Console, what_ifs: WhatIfs) -> None:
     """Prints a table for each bound, with a row for each policy that makes a difference; and one
     for each model with several batch sizes.
     """
-    for part in _parts(found, plain=not console.is_terminal):
+    for part in _parts(what_ifs, plain=not console.is_terminal):
         console.print(part)
 
 
-def what_ifs_html(found: WhatIfs) -> str:
+def what_ifs_html(what_ifs: WhatIfs) -> str:
     """What-ifs for a notebook."""
-    return html(_parts(found, plain=False))
+    return html(_parts(what_ifs, plain=False))
 
 
-def _parts(found: WhatIfs, *, plain: bool) -> list[RenderableType]:
-    if not found.models:
+def _parts(what_ifs: WhatIfs, *, plain: bool) -> list[RenderableType]:
+    if not what_ifs.models:
         return [Text(NONE_SUCH)]
-    systems = SystemNames(each.bound for each in found.models)
+    systems = SystemNames(model.bound for model in what_ifs.models)
     parts: list[RenderableType] = []
-    for each in found.models:
-        unit = time_unit([each.bound.sequential_us])
-        time = f"{unit.format(each.bound.sequential_us)} {unit.name}"
-        title = f"{model_at(each.bound)}: {time}, {systems.measured_on(each.bound)}"
+    for model in what_ifs.models:
+        unit = time_unit([model.bound.sequential_us])
+        time = f"{unit.format(model.bound.sequential_us)} {unit.name}"
+        title = f"{model_at(model.bound)}: {time}, {systems.measured_on(model.bound)}"
         parts.append(Text(printable(title)))
-        parts.append(_table(each, unit, plain=plain) if each.what_ifs else Text(NO_DIFFERENCE))
-    for sizes in found.batch_sizes:
+        parts.append(_table(model, unit, plain=plain) if model.what_ifs else Text(NO_DIFFERENCE))
+    for sizes in what_ifs.batch_sizes:
         name = ", ".join(filter(None, (sizes.model, named_sizes(sizes.dims))))
         parts.append(Text(printable(f"{name}, by batch size, {systems.measured_on(sizes)}")))
         parts.append(_batch_sizes(sizes, plain=plain))
@@ -48,8 +48,8 @@ def _parts(found: WhatIfs, *, plain: bool) -> list[RenderableType]:
     return parts
 
 
-def _batch_sizes(found: BatchSizes, *, plain: bool) -> Table:
-    unit = time_unit(each.us_a_sample for each in found.sizes)
+def _batch_sizes(sizes: BatchSizes, *, plain: bool) -> Table:
+    unit = time_unit(size.us_a_sample for size in sizes.sizes)
     columns = (
         Column("batch"),
         Column(f"bound {unit.name}"),
@@ -59,25 +59,25 @@ def _batch_sizes(found: BatchSizes, *, plain: bool) -> Table:
     )
     rows = [
         (
-            f"{each.batch:,}",
-            unit.format(each.sequential_us),
-            unit.format(each.us_a_sample),
-            f"{1e6 / each.us_a_sample:,.0f}",
-            "-" if each.saves is None else f"{each.saves:.1%}",
+            f"{size.batch:,}",
+            unit.format(size.sequential_us),
+            unit.format(size.us_a_sample),
+            f"{1e6 / size.us_a_sample:,.0f}",
+            "-" if size.saves is None else f"{size.saves:.1%}",
         )
-        for each in found.sizes
+        for size in sizes.sizes
     ]
     return table(columns, rows, plain=plain)
 
 
-def _enough(found: BatchSizes) -> str:
-    if found.enough is None:
-        return f"a larger batch than {found.sizes[-1].batch:,} may pay"
+def _enough(sizes: BatchSizes) -> str:
+    if sizes.enough is None:
+        return f"a larger batch than {sizes.sizes[-1].batch:,} may pay"
     least = f"{LEAST_SAVING:.0%} of a sample's time"
-    return f"a larger batch than {found.enough:,} saves less than {least} a doubling"
+    return f"a larger batch than {sizes.enough:,} saves less than {least} a doubling"
 
 
-def _table(found: ModelWhatIfs, unit: TimeUnit, *, plain: bool) -> Table:
+def _table(model: ModelWhatIfs, unit: TimeUnit, *, plain: bool) -> Table:
     columns = (
         Column("what if", "left"),
         Column(f"bound {unit.name}"),
@@ -88,28 +88,28 @@ def _table(found: ModelWhatIfs, unit: TimeUnit, *, plain: bool) -> Table:
     )
     rows = [
         (
-            each.name,
-            unit.format(each.sequential_us),
+            what_if.name,
+            unit.format(what_if.sequential_us),
             "-"
-            if each.more_us is None
-            else f"{each.more_us / unit.microseconds:+,.{unit.decimals}f}",
-            "-" if each.ratio is None else f"{each.ratio:.2f}",
-            f"{each.calls:,}",
-            _most(each, unit),
+            if what_if.more_us is None
+            else f"{what_if.more_us / unit.microseconds:+,.{unit.decimals}f}",
+            "-" if what_if.ratio is None else f"{what_if.ratio:.2f}",
+            f"{what_if.calls:,}",
+            _most(what_if, unit),
         )
-        for each in found.what_ifs
+        for what_if in model.what_ifs
     ]
     return table(columns, rows, plain=plain)
 
 
-def _most(found: WhatIf, unit: TimeUnit) -> str:
+def _most(what_if: WhatIf, unit: TimeUnit) -> str:
     """The layers that make the greatest differences, or why nothing can be compared."""
-    if found.more_us is None:
-        return f"lacks {plural(found.lacking, 'layer')}"
+    if what_if.more_us is None:
+        return f"lacks {plural(what_if.lacking, 'layer')}"
     return ", ".join(
-        f"{shortened(each.layers[0]) or each.positions[0]} ({operators(each.op)}) "
-        f"{_signed(each.us - each.bound_us, unit)}"
-        for each in found.layers[:LAYERS_SHOWN]
+        f"{shortened(difference.layers[0]) or difference.positions[0]} "
+        f"({operators(difference.op)}) {_signed(difference.us - difference.bound_us, unit)}"
+        for difference in what_if.layers[:LAYERS_SHOWN]
     )
 
 

@@ -44,9 +44,9 @@ def known_advice(
             f"say: {pasteable('benanza', 'profile', *models)}"
         )
     advised = (
-        advice_about(each, profiles, alike.get(each.model_id, ()))
-        for each in profiles
-        if each.precision in precisions
+        advice_about(profile, profiles, alike.get(profile.model_id, ()))
+        for profile in profiles
+        if profile.precision in precisions
     )
     return Advised(models=tuple(advised))
 
@@ -60,15 +60,19 @@ def advice_about(
     Of a run that its bound is above, only parts are compared: no difference of the two says more.
     """
     remedies = remedies_of(profile.framework)
-    found: list[Advice] = []
+    candidates: list[Advice] = []
     if profile.us is not None and profile.bound_us is not None:
-        found += _of_parts(profile, profile.us, profiles, remedies)
+        candidates += _of_parts(profile, profile.us, profiles, remedies)
         if profile.us >= profile.bound_us:
-            found += _of_configurations(profile, profile.us, profile.bound_us, profiles, remedies)
-            found += _of_bounds(profile, profile.us, profile.bound_us, profiles, bounds)
+            candidates += _of_configurations(
+                profile, profile.us, profile.bound_us, profiles, remedies
+            )
+            candidates += _of_bounds(profile, profile.us, profile.bound_us, profiles, bounds)
     # The share of what is next to nothing is none.
-    saving = (each for each in found if each.saved_us > 0 and each.share > 0)
-    advice = tuple(sorted(saving, key=lambda each: -each.saved_us))
+    saving = (
+        candidate for candidate in candidates if candidate.saved_us > 0 and candidate.share > 0
+    )
+    advice = tuple(sorted(saving, key=lambda candidate: -candidate.saved_us))
     return ModelAdvice(profile=profile, advice=advice)
 
 
@@ -85,7 +89,7 @@ def _of_parts(
         if part.us * in_run > part.bound_us and part.kind != "timing each call":
             groups.setdefault((part.kind, _timed_op(profile, part)), []).append(part)
     for (kind, op), parts in groups.items():
-        saved_us = math.fsum(each.us * in_run - each.bound_us for each in parts)
+        saved_us = math.fsum(member.us * in_run - member.bound_us for member in parts)
         remedy = (
             remedies.remedy(kind, op, profile.configuration, on_gpu=profile.on_gpu)
             if remedies
@@ -99,7 +103,7 @@ def _of_parts(
             times=len(parts),
             do=remedy.do if remedy else "",
             saved_us=saved_us / profile.batch,
-            spread_us=math.hypot(*(each.spread_us for each in parts)) / profile.batch,
+            spread_us=math.hypot(*(member.spread_us for member in parts)) / profile.batch,
             share=saved_us / us,
             seen_us=_seen_us(profile, us, profiles, configuration=remedy.configuration)
             if remedy and remedy.configuration
@@ -110,7 +114,7 @@ def _of_parts(
 
 def _timed_op(profile: ModelProfile, part: ProfiledPart) -> str:
     """The operators of those calls of a part that take time, joined by `+`."""
-    calls = (profile.calls[at] for at in part.calls)
+    calls = (profile.calls[number] for number in part.calls)
     return "+".join(call.op for call in calls if call.us)
 
 
@@ -159,9 +163,9 @@ def _seen_us(
     there is no such run.
     """
     wanted = {name: getattr(profile, name) for name in RUN} | other
-    for each in profiles:
-        if each.us and all(getattr(each, name) == value for name, value in wanted.items()):
-            return us / profile.batch - each.us / each.batch
+    for run in profiles:
+        if run.us and all(getattr(run, name) == value for name, value in wanted.items()):
+            return us / profile.batch - run.us / run.batch
     return None
 
 
@@ -176,12 +180,15 @@ def _of_bounds(
     are those of the same file. What a run takes beyond its bound is taken to stay as it is.
     """
     policy = BoundPolicy(get_args(Precision))
-    dims = next((each.dims for each in bounds if each.model_id == profile.model_id), None)
+    dims = next(
+        (candidate.dims for candidate in bounds if candidate.model_id == profile.model_id), None
+    )
     of_system = (
-        each
-        for each in bounds
-        if (each.system_id, each.dims, each.model) == (profile.bound_system_id, dims, profile.model)
-        and policy.includes(each)
+        candidate
+        for candidate in bounds
+        if (candidate.system_id, candidate.dims, candidate.model)
+        == (profile.bound_system_id, dims, profile.model)
+        and policy.includes(candidate)
     )
     for bound in of_system:
         if bound.partial or not bound.sequential_us:

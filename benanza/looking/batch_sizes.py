@@ -20,9 +20,9 @@ def by_batch_size(bounds: Iterable[ModelBound], files: Mapping[str, str]) -> tup
             key = files[bound.model_id], dims, bound.system_id, bound.precision
             alike.setdefault(key, {})[bound.batch] = bound
     return tuple(
-        _sizes([found[batch] for batch in sorted(found)])
-        for found in alike.values()
-        if len(found) > 1
+        _sizes([by_batch[batch] for batch in sorted(by_batch)])
+        for by_batch in alike.values()
+        if len(by_batch) > 1
     )
 
 
@@ -62,10 +62,10 @@ def _us_a_sample(bound: ModelBound) -> float:
 
 def _enough(sizes: Sequence[AtBatch]) -> int | None:
     """The smallest size after which no doubling saves enough."""
-    found = None
+    enough = None
     for before, after in reversed([*pairwise(sizes)]):
         assert after.saves is not None, "only the smallest has none"
         if after.saves >= LEAST_SAVING:
             break
-        found = before.batch
-    return found
+        enough = before.batch
+    return enough

@@ -26,7 +26,7 @@ def program_of(
     on the system and at the precision of the bound. Raises `ModelError` as `program` does.
     """
     calls = {call.positions: call for call in cover.calls if call.fingerprint}
-    found = program(
+    planned = program(
         content,
         list(calls),
         batch=model.batch,
@@ -35,13 +35,13 @@ def program_of(
         fingerprints={positions: call.fingerprint for positions, call in calls.items()},
     )
     steps = []
-    for step in found.steps:
+    for step in planned.steps:
         if step.kind != "view" or len(step.positions) > 1:
             chosen = fastest(measured[step.fingerprint], cover.layouts[step.positions])
             assert chosen is not None, "every call that a bound adds up has a time"
             step = msgspec.structs.replace(step, choice=_choice(*chosen))
         steps.append(step)
-    return Program(tuple(steps), found.outputs)
+    return Program(tuple(steps), planned.outputs)
 
 
 def _choice(best: Best, variant: Variant) -> Choice:

@@ -32,17 +32,17 @@ def known_bounds(
     """
     with known_store(settings) as store:
         ids = ingested_ids(store, models, settings)
-        found = matching_bounds(store.bounds(ids, at, policy.accounting), policy, dims)
-        bounded = {each.model_id for each in found}
+        bounds = matching_bounds(store.bounds(ids, at, policy.accounting), policy, dims)
+        bounded = {bound.model_id for bound in bounds}
         lacking = [identity for identity in ids if identity not in bounded]
         if at is None and (lacking or not models):
             coming = models_without_bound(store, lacking, policy, dims)
         else:
             coming = ()
     return KnownBounds(
-        bounds=tuple(found),
+        bounds=tuple(bounds),
         on_the_way=coming,
-        waiting_for_ingest=0 if found or at else waiting_for_ingest(settings),
+        waiting_for_ingest=0 if bounds or at else waiting_for_ingest(settings),
     )
 
 
@@ -55,13 +55,13 @@ def known_history(
     """
     with known_store(settings) as store:
         ids = model_ids(store, [model], limits_of(settings))
-        found = [version for identity in ids for version in store.history(identity)]
-    return History(history=tuple(matching_bounds(found, policy, dims)))
+        versions = [version for identity in ids for version in store.history(identity)]
+    return History(history=tuple(matching_bounds(versions, policy, dims)))
 
 
 def newest(history: History, limit: int) -> History:
     """Of each bound's versions the newest so many."""
-    left = Counter(_bound(each) for each in history.history)
+    left = Counter(_bound(stored) for stored in history.history)
     kept = []
     for version in history.history:
         key = _bound(version)
@@ -79,25 +79,25 @@ def matching_bounds(
     If it names no precision, those of which no layer was measured are left out where the same model
     was measured at another precision on that system: nobody has asked for them.
     """
-    matching = [each for each in bounds if matches_policy(each, policy, dims)]
+    matching = [bound for bound in bounds if matches_policy(bound, policy, dims)]
     if policy.precisions:
         return matching
     measured: dict[tuple[str, str], set[Precision]] = {}
-    for each in matching:
-        if each.sequential_us is not None:
-            measured.setdefault((each.model_id, each.system_id), set()).add(each.precision)
+    for bound in matching:
+        if bound.sequential_us is not None:
+            measured.setdefault((bound.model_id, bound.system_id), set()).add(bound.precision)
     return [
-        each
-        for each in matching
-        if each.precision in measured.get((each.model_id, each.system_id), (each.precision,))
+        bound
+        for bound in matching
+        if bound.precision in measured.get((bound.model_id, bound.system_id), (bound.precision,))
     ]
 
 
 def matches_policy(
-    found: ModelBound | BoundVersion, policy: BoundPolicy, dims: Mapping[str, int]
+    bound: ModelBound | BoundVersion, policy: BoundPolicy, dims: Mapping[str, int]
 ) -> bool:
     """Whether the policy includes a bound, or a version of one, and it has these dimensions."""
-    return policy.includes(found) and dims.items() <= found.dims.items()
+    return policy.includes(bound) and dims.items() <= bound.dims.items()
 
 
 def _bound(version: BoundVersion) -> tuple[str, ...]:

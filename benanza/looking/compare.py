@@ -39,24 +39,27 @@ def known_comparison(
         here = matching_bounds(store.bounds(ids, at), policy, dims)
         others = matching_bounds(store.bounds(ids, other.at or at), there, dims)
         pairs = [
-            (bound, found) for bound in here for found in others if _is_wanted(other, bound, found)
+            (bound, counterpart)
+            for bound in here
+            for counterpart in others
+            if _is_wanted(other, bound, counterpart)
         ]
         if not pairs:
             raise BenanzaError(_nothing(other, here, others))
-        compared = [_compared(store, bound, found, at, other) for bound, found in pairs]
+        compared = [_compared(store, bound, counterpart, at, other) for bound, counterpart in pairs]
     return Comparison(beside=str(other), bounds=tuple(compared))
 
 
-def _is_wanted(other: Other, bound: ModelBound, found: ModelBound) -> bool:
+def _is_wanted(other: Other, bound: ModelBound, counterpart: ModelBound) -> bool:
     """Whether a bound is the same but for what is to be different."""
-    if (found.model, found.model_id) != (bound.model, bound.model_id):
+    if (counterpart.model, counterpart.model_id) != (bound.model, bound.model_id):
         return False
     same_system, same_precision = (
-        found.system_id == bound.system_id,
-        found.precision == bound.precision,
+        counterpart.system_id == bound.system_id,
+        counterpart.precision == bound.precision,
     )
     if other.system:
-        return not same_system and same_precision and found.system_id.startswith(other.system)
+        return not same_system and same_precision and counterpart.system_id.startswith(other.system)
     if other.precision:
         return same_system and not same_precision
     return same_system and same_precision
@@ -66,34 +69,36 @@ def _nothing(other: Other, here: Sequence[ModelBound], others: Sequence[ModelBou
     if not here:
         return "no bounds are known to compare; say: benanza run MODEL"
     if other.system:
-        ids = sorted({each.system_id[:8] for each in others})
+        ids = sorted({bound.system_id[:8] for bound in others})
         return f"no bounds are known of another system {other.system}; known are {', '.join(ids)}"
     return f"no bounds of the same models are known {other}; benanza history shows since when"
 
 
 def _compared(
-    store: Store, bound: ModelBound, found: ModelBound, at: datetime | None, other: Other
+    store: Store, bound: ModelBound, counterpart: ModelBound, at: datetime | None, other: Other
 ) -> ComparedBound:
-    whole = not (bound.partial or found.partial)
-    us, other_us = bound.sequential_us, found.sequential_us
+    whole = not (bound.partial or counterpart.partial)
+    us, other_us = bound.sequential_us, counterpart.sequential_us
     layers: tuple[WhatIfLayers, ...] = ()
     moved_by: tuple[BoundVersion, ...] = ()
     if at is not None or other.at is not None:
         moved_by = _versions_between(store, bound, at, other.at or at)
     elif whole:
-        layers = _differing(store, bound, found)
+        layers = _differing(store, bound, counterpart)
     return ComparedBound(
         bound=bound,
-        other=found,
+        other=counterpart,
         ratio=other_us / us if whole and us and other_us is not None else None,
         layers=layers,
         moved_by=moved_by,
     )
 
 
-def _differing(store: Store, bound: ModelBound, found: ModelBound) -> tuple[WhatIfLayers, ...]:
-    here, there = (StoredBound.of(store, each) for each in (bound, found))
-    covers = (each.cover(fusion=bound.fusion).calls for each in (there, here))
+def _differing(
+    store: Store, bound: ModelBound, counterpart: ModelBound
+) -> tuple[WhatIfLayers, ...]:
+    here, there = (StoredBound.of(store, side) for side in (bound, counterpart))
+    covers = (side.cover(fusion=bound.fusion).calls for side in (there, here))
     return differing_layers(differences(*covers), here.model)
 
 
@@ -105,8 +110,9 @@ def _versions_between(
     begin, end = sorted((one or now, other or now))
     wanted = (bound.model, bound.system_id, bound.precision, bound.accounting, bound.fusion)
     return tuple(
-        each
-        for each in store.history(bound.model_id)
-        if (each.model, each.system_id, each.precision, each.accounting, each.fusion) == wanted
-        and begin < each.computed_at <= end
+        version
+        for version in store.history(bound.model_id)
+        if (version.model, version.system_id, version.precision, version.accounting, version.fusion)
+        == wanted
+        and begin < version.computed_at <= end
     )

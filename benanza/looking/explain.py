@@ -30,7 +30,7 @@ def known_explanations(
     """
     with known_store(settings) as store:
         ids = model_ids(store, models, limits_of(settings))
-        bounds = [each for each in store.bounds(ids) if matches_policy(each, policy, dims)]
+        bounds = [bound for bound in store.bounds(ids) if matches_policy(bound, policy, dims)]
         stored = [StoredBound.of(store, bound) for bound in bounds]
     return Explanations(explanations=tuple(map(explained, stored)))
 
@@ -40,11 +40,10 @@ def explained(stored: StoredBound) -> Explanation:
     measured, ceilings = stored.by_layer(), stored.ceilings()
     groups = stored.model.groups
     rules = {(tuple(sorted(group.layers)), group.fingerprint): group.rule for group in groups}
-    cover = stored.cover(fusion=stored.bound.fusion)
-    calls = []
-    for each in cover.calls:
-        best = fastest(measured.get(each.fingerprint, ()), cover.layouts[each.positions])
-        calls.append(_call(each, best and best[1], stored, rules, ceilings))
+    calls = [
+        _call(call, stored, rules, measured.get(call.fingerprint, ()), ceilings)
+        for call in stored.cover(fusion=stored.bound.fusion).calls
+    ]
     return Explanation(bound=stored.bound, calls=tuple(sorted(calls, key=_longest_first)))
 
 
@@ -60,8 +59,9 @@ def _call(
     ceilings: Mapping[CeilingName, float],
 ) -> ExplainedCall:
     model = stored.model
-    uses = [model.layers[at] for at in call.positions]
-    roofline_us, limited_by = _roofline(call, ceilings)
+    uses = [model.layers[position] for position in call.positions]
+    moved = call.bytes * BYTES_KEPT[stored.bound.precision]
+    roofline_us, limited_by = _roofline(call.flops, moved, ceilings)
     total_us = stored.bound.sequential_us or math.inf
     return ExplainedCall(
         **asdict(call),

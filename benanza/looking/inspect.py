@@ -25,12 +25,12 @@ def inspect_model(
     """
     with about(model):
         fetched = fetch(model, limits)
-        found = extract_with_summary(fetched.content, batch=batch, dims=dims, limits=limits)
-    return _inspection(fetched, found)
+        extracted = extract_with_summary(fetched.content, batch=batch, dims=dims, limits=limits)
+    return _inspection(fetched, extracted)
 
 
-def _inspection(fetched: FetchedModel, found: Summarised) -> Inspection:
-    model = found.model
+def _inspection(fetched: FetchedModel, extracted: Summarised) -> Inspection:
+    model = extracted.model
     return Inspection(
         model_id=model_id(fetched.sha256, model.batch, model.dims),
         name=fetched.name,
@@ -54,8 +54,8 @@ def _inspection(fetched: FetchedModel, found: Summarised) -> Inspection:
             for index, layer in enumerate(model.layers)
             if layer.kind == "skipped"
         ),
-        parameters=found.parameters,
-        notes=found.notes,
+        parameters=extracted.parameters,
+        notes=extracted.notes,
     )
 
 

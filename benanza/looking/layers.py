@@ -164,15 +164,15 @@ def known_layers(
         return KnownLayers(layers=tuple(sorted(_layers(store, asked), key=_most_first)))
 
 
-def first(found: KnownLayers, limit: int) -> KnownLayers:
+def first(known: KnownLayers, limit: int) -> KnownLayers:
     """The first so many layers."""
-    return KnownLayers(layers=found.layers[:limit])
+    return KnownLayers(layers=known.layers[:limit])
 
 
 def _layers(store: Store, asked: dict[str, Any]) -> Iterator[KnownLayer]:
     rows = store.query(LAYERS, asked)
     networks = {row["fingerprint"] for row in rows if row["kind"] == "network"}
-    found: dict[str, dict[Place, LayerTime]] = defaultdict(dict)
+    timed: dict[str, dict[Place, LayerTime]] = defaultdict(dict)
     # A layer waits where others like it were tried: networks are timed elsewhere than calls.
     calls_at: dict[Place, LayerTime] = {}
     networks_at: dict[Place, LayerTime] = {}
@@ -180,13 +180,13 @@ def _layers(store: Store, asked: dict[str, Any]) -> Iterator[KnownLayer]:
         fingerprint = row.pop("fingerprint")
         time = LayerTime(**row)
         place = time.system_id, time.precision
-        found[fingerprint][place] = time
+        timed[fingerprint][place] = time
         places = networks_at if fingerprint in networks else calls_at
         places.setdefault(place, _waiting(time))
     for row in rows:
         fingerprint = row["fingerprint"]
         places = networks_at if fingerprint in networks else calls_at
-        times = tuple((places | found[fingerprint]).values())
+        times = tuple((places | timed[fingerprint]).values())
         outputs = tuple(map(tuple, row.pop("outputs")))
         yield KnownLayer(outputs=outputs, times=times, **row)
 

@@ -79,8 +79,8 @@ def _ids(store: Store, models: Iterable[str]) -> dict[str, list[str]]:
     # A path need not be Unicode; a name in the store is.
     asked = {model: model.encode(errors="backslashreplace").decode() for model in models}
     rows = store.query(MODEL_IDS, {"models": list(asked.values())})
-    found = {row["model"]: row["ids"] for row in rows}
-    return {model: found[stored] for model, stored in asked.items() if stored in found}
+    ids = {row["model"]: row["ids"] for row in rows}
+    return {model: ids[stored] for model, stored in asked.items() if stored in ids}
 
 
 def _with_digits(store: Store, digits: str) -> list[str]:

@@ -55,22 +55,22 @@ def known_answers(
     with known_store(settings) as store:
         ids = model_ids(store, models, limits_of(settings))
         bounds = store.bounds(ids, accounting=policy.accounting)
-        asked = [each for each in bounds if matches_policy(each, policy, dims)]
+        asked = [bound for bound in bounds if matches_policy(bound, policy, dims)]
         profiles = profiles_of(store, ids, bounds)
         systems = {
-            of: described_system(store, of).system for of in {each.system_id for each in asked}
+            of: described_system(store, of).system for of in {bound.system_id for bound in asked}
         }
         algorithms = _algorithms(store, asked, systems)
-    known = {_kind(each): each for each in bounds}
+    known = {_kind(bound): bound for bound in bounds}
     return Answers(
         models=tuple(
             _answers(
-                each,
+                bound,
                 known,
-                _fastest_run(each, device(systems[each.system_id]), profiles),
-                algorithms.get((each.system_id, each.precision, each.model_id)),
+                _fastest_run(bound, device(systems[bound.system_id]), profiles),
+                algorithms.get((bound.system_id, bound.precision, bound.model_id)),
             )
-            for each in asked
+            for bound in asked
         )
     )
 
@@ -111,34 +111,34 @@ def _fastest_run(
     """The fastest run of the same model on the bound's device and at its precision."""
     beside = bound.model_id, bound.precision, where
     runs = [
-        each
-        for each in profiles
-        if each.us is not None and (each.model_id, each.precision, each.device) == beside
+        run
+        for run in profiles
+        if run.us is not None and (run.model_id, run.precision, run.device) == beside
     ]
-    return min(runs, key=lambda each: each.us or 0.0, default=None)
+    return min(runs, key=lambda run: run.us or 0.0, default=None)
 
 
 def _algorithms(
     store: Store, asked: Sequence[ModelBound], systems: Mapping[str, System]
 ) -> dict[tuple[str, Precision, str], Algorithms]:
     """What the best algorithms save, by system, precision and model id."""
-    graphs = stored_without_groups(store, [each.model_id for each in asked])
+    graphs = stored_without_groups(store, [bound.model_id for bound in asked])
     ids: dict[tuple[str, Precision], set[str]] = defaultdict(set)
-    for each in asked:
-        ids[each.system_id, each.precision].add(each.model_id)
-    found = {}
+    for bound in asked:
+        ids[bound.system_id, bound.precision].add(bound.model_id)
+    algorithms = {}
     for (system_id, precision), these in ids.items():
         measured = fastest_variants(store, sorted(these), systems[system_id], precision)
-        models = (each for each in graphs if each.model_id in these)
+        models = (graph for graph in graphs if graph.model_id in these)
         for model_id, saved in best_algorithms(models, measured).items():
-            found[system_id, precision, model_id] = saved
-    return found
+            algorithms[system_id, precision, model_id] = saved
+    return algorithms
 
 
 def _needless_us(run: ModelProfile) -> float | None:
     if not run.parts:
         return None
-    return run.in_run * math.fsum(each.us for each in run.parts if each.kind in NEEDLESS)
+    return run.in_run * math.fsum(part.us for part in run.parts if part.kind in NEEDLESS)
 
 
 def _saved_at(precision: Precision, bound: ModelBound, known: Known) -> float | None:

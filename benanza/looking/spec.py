@@ -45,15 +45,15 @@ def known_spec(
     Raises `BenanzaError` if there is none, or more than one.
     """
     with known_store(settings) as store:
-        found = [
-            each
-            for each in store.bounds(model_ids(store, [model], limits_of(settings)))
-            if matches_policy(each, policy, dims) and each.system_id.startswith(system)
-            if batch in (None, each.batch)
+        bounds = [
+            bound
+            for bound in store.bounds(model_ids(store, [model], limits_of(settings)))
+            if matches_policy(bound, policy, dims) and bound.system_id.startswith(system)
+            if batch in (None, bound.batch)
         ]
-        if len(found) != 1:
-            raise BenanzaError(_not_one(model, found))
-        return spec_of(store, model, found[0])
+        if len(bounds) != 1:
+            raise BenanzaError(_not_one(model, bounds))
+        return spec_of(store, model, bounds[0])
 
 
 def spec_of(store: Store, source: str, bound: ModelBound) -> Spec:
@@ -112,11 +112,11 @@ def _known(names: Mapping[str, str]) -> dict[str, str]:
     return {name: text for name, text in names.items() if text}
 
 
-def _not_one(model: str, found: Sequence[ModelBound]) -> str:
-    if not found:
+def _not_one(model: str, bounds: Sequence[ModelBound]) -> str:
+    if not bounds:
         return f"no such bound of {model} is known; benanza bounds shows those that are"
-    each = sorted(f"batch {b.batch} on {b.system_id[:8]} at {b.precision}" for b in found)
+    choices = sorted(f"batch {b.batch} on {b.system_id[:8]} at {b.precision}" for b in bounds)
     return (
-        f"there are {len(found)} such bounds of {model} ({'; '.join(each)}): name one by --batch, "
-        "--dim, --system or --precision"
+        f"there are {len(bounds)} such bounds of {model} ({'; '.join(choices)}): name one by "
+        "--batch, --dim, --system or --precision"
     )

@@ -66,12 +66,16 @@ class StoredBound(NamedTuple):
 
     def asked_heuristics(self) -> bool:
         """Whether a library's heuristic chose any of the variants."""
-        return any(each.chosen_by_heuristic for of in self.measurements for each in of.variants)
+        return any(
+            variant.chosen_by_heuristic for of in self.measurements for variant in of.variants
+        )
 
     def other_policies(self) -> list[Policy]:
         """What the bound may be compared with: heuristics' choices only where some were asked."""
         asked = self.asked_heuristics()
-        return [each for each in POLICIES if each != FASTEST and (each != HEURISTIC or asked)]
+        return [
+            policy for policy in POLICIES if policy != FASTEST and (policy != HEURISTIC or asked)
+        ]
 
     def is_beside(self, profile: ModelProfile) -> bool:
         """Whether it is a run of the same model on the same device and at the same precision."""
@@ -81,12 +85,16 @@ class StoredBound(NamedTuple):
 
     def by_layer(self, policy: Policy = FASTEST) -> dict[str, list[LayerMeasured]]:
         """What the policy takes of the measurements of each layer and group, by fingerprint."""
-        found: dict[str, list[LayerMeasured]] = defaultdict(list)
-        for each in self.measurements:
-            found[each.fingerprint].append(policy.of(each))
-        return found
+        taken: dict[str, list[LayerMeasured]] = defaultdict(list)
+        for measurement in self.measurements:
+            taken[measurement.fingerprint].append(policy.of(measurement))
+        return taken
 
     def ceilings(self) -> dict[CeilingName, float]:
         """The system's highest rates at the bound's precision."""
-        at = self.bound.precision
-        return {each.name: each.value for each in self.system.ceilings if each.precision == at}
+        precision = self.bound.precision
+        return {
+            ceiling.name: ceiling.value
+            for ceiling in self.system.ceilings
+            if ceiling.precision == precision
+        }

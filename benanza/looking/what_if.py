@@ -32,16 +32,20 @@ def known_what_ifs(
     include `dims`. Raises `BenanzaError` for a model that has no bound.
     """
     with known_store(settings) as store:
-        found = store.bounds(model_ids(store, models, limits_of(settings)))
-        policy = BoundPolicy(tuple(dict.fromkeys(each.precision for each in found)))
+        bounds = store.bounds(model_ids(store, models, limits_of(settings)))
+        policy = BoundPolicy(tuple(dict.fromkeys(bound.precision for bound in bounds)))
         stored = [
-            StoredBound.of(store, each) for each in found if matches_policy(each, policy, dims)
+            StoredBound.of(store, bound) for bound in bounds if matches_policy(bound, policy, dims)
         ]
         files = files_of(store)
-    asked = [each.bound for each in stored if each.bound.precision in precisions]
+    asked = [
+        stored_bound.bound for stored_bound in stored if stored_bound.bound.precision in precisions
+    ]
     return WhatIfs(
         models=tuple(
-            what_ifs_of(each, stored) for each in stored if each.bound.precision in precisions
+            what_ifs_of(stored_bound, stored)
+            for stored_bound in stored
+            if stored_bound.bound.precision in precisions
         ),
         batch_sizes=by_batch_size(asked, files),
     )
@@ -50,11 +54,11 @@ def known_what_ifs(
 def what_ifs_of(stored: StoredBound, others: Sequence[StoredBound]) -> ModelWhatIfs:
     """What a bound would be under other policies, and at the precisions of `others`."""
     base = stored.cover(fusion=FASTEST.fusion)
-    found = (
+    what_ifs = (
         _what_if(name, precision, stored.model, base, cover)
         for name, precision, cover in _covers(stored, others)
     )
-    matter = tuple(each for each in found if each.layers or each.more_us is None)
+    matter = tuple(what_if for what_if in what_ifs if what_if.layers or what_if.more_us is None)
     return ModelWhatIfs(bound=stored.bound, what_ifs=matter)
 
 
@@ -66,10 +70,14 @@ def _covers(
         yield policy.name, stored.bound.precision, cover
     of = stored.bound
     for other in others:
-        at = other.bound
-        alike = (at.model, at.model_id, at.system_id) == (of.model, of.model_id, of.system_id)
-        if alike and at.precision != of.precision:
-            yield f"at {at.precision}", at.precision, other.cover(fusion=FASTEST.fusion)
+        bound = other.bound
+        alike = (bound.model, bound.model_id, bound.system_id) == (
+            of.model,
+            of.model_id,
+            of.system_id,
+        )
+        if alike and bound.precision != of.precision:
+            yield f"at {bound.precision}", bound.precision, other.cover(fusion=FASTEST.fusion)
 
 
 def _what_if(
@@ -90,18 +98,22 @@ def _what_if(
     )
 
 
-def differing_layers(found: Sequence[Difference], model: ModelIngested) -> tuple[WhatIfLayers, ...]:
+def differing_layers(
+    differing: Sequence[Difference], model: ModelIngested
+) -> tuple[WhatIfLayers, ...]:
     """The layers that make the difference, most first."""
-    greatest = sorted(found, key=lambda each: (-abs(each.saved_us), each.positions))
-    return tuple(_layers(each, model) for each in greatest)
+    greatest = sorted(
+        differing, key=lambda difference: (-abs(difference.saved_us), difference.positions)
+    )
+    return tuple(_layers(difference, model) for difference in greatest)
 
 
-def _layers(found: Difference, model: ModelIngested) -> WhatIfLayers:
-    uses = [model.layers[at] for at in found.positions]
+def _layers(difference: Difference, model: ModelIngested) -> WhatIfLayers:
+    uses = [model.layers[position] for position in difference.positions]
     return WhatIfLayers(
-        positions=found.positions,
+        positions=difference.positions,
         layers=tuple(use.name for use in uses),
         op="+".join(model.summaries[use.summary].op for use in uses),
-        bound_us=found.after_us,
-        us=found.before_us,
+        bound_us=difference.after_us,
+        us=difference.before_us,
     )

@@ -46,17 +46,17 @@ def witness(
     if unavailable:
         raise BenanzaError(f"witness {unavailable} (benanza bounds has the estimates)")
     fetch = FetchedOnce()
-    found = run(request, settings, progress, fetch)
+    lower_bounds = run(request, settings, progress, fetch)
     limits = limits_of(settings)
-    contents = _contents(request, limits, found.errors, fetch)
+    contents = _contents(request, limits, lower_bounds.errors, fetch)
     witnesses = []
     with (
         open_runtime(request.runtime, settings) as runtime,
         opened_log(settings) as log,
         Store.open(settings.clickhouse) as store,
     ):
-        progress.stage("running models", len(found.bounds))
-        for bound in found.bounds:
+        progress.stage("running models", len(lower_bounds.bounds))
+        for bound in lower_bounds.bounds:
             stored = StoredBound.of(store, bound)
             content = contents[bound.model_id]
             of = stored_bound_id(store, bound.model_id, bound.system_id, bound.precision)
@@ -70,7 +70,7 @@ def witness(
                 witnesses.append(result)
             progress.advance()
         fill(store, log)
-    return Witnesses(witnesses=tuple(witnesses), errors=found.errors)
+    return Witnesses(witnesses=tuple(witnesses), errors=lower_bounds.errors)
 
 
 def _contents(
@@ -126,7 +126,7 @@ def witnessed_event(
     say under it.
     """
     time = now()
-    found = {name: value for name, value in asdict(run_result).items() if name != "slowed"}
+    figures = {name: value for name, value in asdict(run_result).items() if name != "slowed"}
     return ModelWitnessed(
         event_id=event_id("ModelWitnessed", bound_id, policy, time.isoformat()),
         model_id=model_id,
@@ -137,7 +137,7 @@ def witnessed_event(
         witnessed_at=time,
         policy=policy,
         predicted_us=predicted_us,
-        **found,
+        **figures,
     )
 
 

@@ -99,8 +99,8 @@ class OnnxRuntimeFramework(Framework):
         profile = Profile(times)
         if not CAPTURED.items() <= configuration.options.items():
             try:
-                found = self._calls(model, typed, precision, configuration, times.median_us)
-                profile = Profile(times, *found)
+                calls = self._calls(model, typed, precision, configuration, times.median_us)
+                profile = Profile(times, *calls)
             except Exception as error:  # noqa: BLE001  # the time of the run is worth having
                 profile = Profile(times, failure=_reason(error))
         busy = busy_between(before, machine_load())
@@ -150,15 +150,15 @@ class OnnxRuntimeFramework(Framework):
                     session.run()
                     samples.append((time.perf_counter_ns() - started) / 1_000)
             began_us = session.session.get_profiling_start_time_ns() / 1_000
-            found = executions_in(Path(session.session.end_profiling()), began_us)
-        found = found._replace(executions=found.executions[FIRST_CALLS:])
-        found = without(found, _names_in_bodies(graph))
-        names = names_in(found, graph.node)
+            traced = executions_in(Path(session.session.end_profiling()), began_us)
+        traced = traced._replace(executions=traced.executions[FIRST_CALLS:])
+        traced = without(traced, _names_in_bodies(graph))
+        names = names_in(traced, graph.node)
         if self._on_gpu:
-            found = on_gpu(found, activities)
+            traced = on_gpu(traced, activities)
         layers = layers_of_nodes(model.layers, graph)
         positions = dict(zip(names, layers, strict=True))
-        return _run_times(samples), _joined(found, positions)
+        return _run_times(samples), _joined(traced, positions)
 
 
 def _reason(error: Exception) -> str:
@@ -177,10 +177,10 @@ def _gpu_refusal(model: WholeModel, precision: Precision) -> str:
     types = _types(model)
     if types <= {"float32"} or (precision == "fp16" and types <= {"float16", "float32"}):
         return ""
-    found = " and ".join(sorted(types))
+    listed = " and ".join(sorted(types))
     if "bfloat16" in types:
-        return f"its file has {found}: ONNX Runtime is run with float16 and float32 here"
-    return f"its file has {found}; say: --precision fp16"
+        return f"its file has {listed}: ONNX Runtime is run with float16 and float32 here"
+    return f"its file has {listed}; say: --precision fp16"
 
 
 def _refusal(model: WholeModel, precision: Precision) -> str:
@@ -199,7 +199,7 @@ def _refusal(model: WholeModel, precision: Precision) -> str:
 def _types(model: WholeModel) -> set[str]:
     """The types of floats that the model's file has."""
     arrays = (*model.weights.values(), *model.inputs.values())
-    return {str(each.dtype) for each in arrays if each.dtype.name in FLOATS}
+    return {str(array.dtype) for array in arrays if array.dtype.name in FLOATS}
 
 
 def _executions(run_us: float, nodes: int) -> int:
@@ -217,17 +217,19 @@ def _names_in_bodies(graph: GraphProto) -> set[str]:
 
 
 def _run_times(samples_us: Sequence[float]) -> RunTimes:
-    found = summary(sorted(samples_us))
-    return RunTimes(found.median, found.iqr, tuple(samples_us))
+    times = summary(sorted(samples_us))
+    return RunTimes(times.median, times.iqr, tuple(samples_us))
 
 
 def _joined(
-    found: Executions, positions: Mapping[str, tuple[int, ...]]
+    traced: Executions, positions: Mapping[str, tuple[int, ...]]
 ) -> tuple[FrameworkCall, ...]:
     """A node that starts nothing on the GPU takes no time there, and stands before all others."""
     calls = []
-    for name, op in found.ops.items():
-        spans = [each.nodes[name] for each in found.executions if name in each.nodes]
+    for name, op in traced.ops.items():
+        spans = [
+            execution.nodes[name] for execution in traced.executions if name in execution.nodes
+        ]
         layers = positions.get(name, ())
         if spans or layers:
             calls.append(timed_call(name, op, layers, spans))

@@ -33,8 +33,8 @@ def half(model: ModelProto) -> ModelProto:
 
 def _in_float_only(model: ModelProto) -> set[str]:
     """What operators read as inputs that may have no other type."""
-    versions = {each.domain: each.version for each in model.opset_import}
-    found = set()
+    versions = {opset.domain: opset.version for opset in model.opset_import}
+    values = set()
     for node in model.graph.node:
         try:
             schema = onnx.defs.get_schema(node.op_type, versions.get(node.domain, 1), node.domain)
@@ -42,8 +42,8 @@ def _in_float_only(model: ModelProto) -> set[str]:
             continue
         for value, expected in zip(node.input, schema.inputs, strict=False):
             if set(expected.types) == {"tensor(float)"}:
-                found.add(value)
-    return found
+                values.add(value)
+    return values
 
 
 def _retype(value: ValueInfoProto) -> None:

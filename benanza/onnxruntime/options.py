@@ -47,7 +47,7 @@ _CHANNELS_LAST = "set prefer_nhwc = 1"
 
 _DEFAULT = ON_CPU[0]
 _OPTIMISED: tuple[InefficiencyKind, ...] = ("more calls", "slower call", "no call needed")
-_FEWER = frozenset(each.name for each in ON_CPU[1:])
+_FEWER = frozenset(configuration.name for configuration in ON_CPU[1:])
 _CAPTURED_ALONE = {
     "bound to the GPU": "CUDA graph",
     "bound to the GPU, channels last": "CUDA graph, channels last",
@@ -88,8 +88,8 @@ class OnnxRuntimeRemedies(Remedies):
         """What to set, or what to change in the model where no option helps."""
         if kind in _OPTIMISED and configuration in _FEWER:
             return Remedy(f"set {_DEFAULT.name}")
-        if on_gpu and (found := _on_gpu(kind, op, configuration)):
-            return found
+        if on_gpu and (on_device := _on_gpu(kind, op, configuration)):
+            return on_device
         do = _REMEDIES.get(kind, "") if on_gpu else (_REMEDIES | _CPU_REMEDIES).get(kind, "")
         return Remedy(do) if do else None
 
@@ -101,7 +101,7 @@ class OnnxRuntimeRemedies(Remedies):
             return Better(_DEFAULT, "as the bound", between_calls=True)
         if not on_gpu or configuration != _DEFAULT.name:
             return None
-        captured = next(each for each in ON_GPU if each.name == "CUDA graph")
+        captured = next(known for known in ON_GPU if known.name == "CUDA graph")
         return Better(captured, "nothing", between_calls=False)
 
     def same_calls(self, configuration: str) -> str:

@@ -63,8 +63,8 @@ def in_type(model: WholeModel, precision: Precision) -> WholeModel:
     if precision != "fp16":
         return model
     proto = half(model.proto)
-    kinds = {each.name: each.data_type for each in proto.graph.initializer}
-    kinds |= {each.name: each.type.tensor_type.elem_type for each in proto.graph.input}
+    kinds = {tensor.name: tensor.data_type for tensor in proto.graph.initializer}
+    kinds |= {value.name: value.type.tensor_type.elem_type for value in proto.graph.input}
     weights, inputs = (
         {name: _half(array, kinds[name]) for name, array in arrays.items()}
         for arrays in (model.weights, model.inputs)

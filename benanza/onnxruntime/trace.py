@@ -72,8 +72,10 @@ def executions_in(path: Path, began_us: float) -> Executions:
     The start of a node counts from that of its execution.
     """
     events = _events(path)
-    runs = sorted((each for each in events if each.name == "model_run"), key=_start_us)
-    nodes = sorted((each for each in events if each.op and each.name.endswith(NODE)), key=_start_us)
+    runs = sorted((event for event in events if event.name == "model_run"), key=_start_us)
+    nodes = sorted(
+        (event for event in events if event.op and event.name.endswith(NODE)), key=_start_us
+    )
     starts = [run.start_us for run in runs]
     of_run: dict[int, dict[str, Span]] = defaultdict(dict)
     for node in nodes:
@@ -81,38 +83,43 @@ def executions_in(path: Path, began_us: float) -> Executions:
         name = node.name.removesuffix(NODE)
         of_run[number][name] = Span(node.start_us - starts[number], node.us)
     return Executions(
-        [Execution(began_us + run.start_us, run.us, of_run[at]) for at, run in enumerate(runs)],
+        [
+            Execution(began_us + run.start_us, run.us, of_run[index])
+            for index, run in enumerate(runs)
+        ],
         {node.name.removesuffix(NODE): node.op for node in nodes},
         frozenset(n.name.removesuffix(NODE) for n in nodes if n.provider == CPU.name),
     )
 
 
-def without(found: Executions, names: Set[str]) -> Executions:
+def without(traced: Executions, names: Set[str]) -> Executions:
     """The executions without nodes of these names: those in a body are part of the node around."""
     return Executions(
         [
-            each._replace(nodes={n: span for n, span in each.nodes.items() if n not in names})
-            for each in found.executions
+            execution._replace(
+                nodes={n: span for n, span in execution.nodes.items() if n not in names}
+            )
+            for execution in traced.executions
         ],
-        {name: op for name, op in found.ops.items() if name not in names},
-        found.on_host - names,
+        {name: op for name, op in traced.ops.items() if name not in names},
+        traced.on_host - names,
     )
 
 
-def names_in(found: Executions, nodes: Sequence[NodeProto]) -> list[str]:
+def names_in(traced: Executions, nodes: Sequence[NodeProto]) -> list[str]:
     """What the nodes of the graph that ran are called in its executions. One without a name is
     called after its operator and a number; those of one operator run in the order of the graph.
     """
     named = {node.name for node in nodes}
     numbered: dict[str, list[str]] = defaultdict(list)
-    for name, op in found.ops.items():
+    for name, op in traced.ops.items():
         if name not in named:
             numbered[op].append(name)
     left = {op: iter(names) for op, names in numbered.items()}
     return [node.name or next(left.get(node.op_type, iter(())), "") for node in nodes]
 
 
-def on_gpu(found: Executions, activities: Sequence[Activity]) -> Executions:
+def on_gpu(traced: Executions, activities: Sequence[Activity]) -> Executions:
     """The executions with what the GPU did for each node in place of what the processor did, but
     for the nodes that run on the CPU.
 
@@ -120,11 +127,11 @@ def on_gpu(found: Executions, activities: Sequence[Activity]) -> Executions:
     operator is. A node's start counts from the first thing that the GPU, or the CPU in such a
     node, does in the execution.
     """
-    ops = dict(found.ops)
-    shift_us = _shift_us(found.executions, activities)
-    moved = [_later(each, shift_us) for each in activities]
-    executions = [_on_gpu(each, moved, found.on_host, ops) for each in found.executions]
-    return Executions(executions, ops, found.on_host)
+    ops = dict(traced.ops)
+    shift_us = _shift_us(traced.executions, activities)
+    moved = [_later(activity, shift_us) for activity in activities]
+    executions = [_on_gpu(execution, moved, traced.on_host, ops) for execution in traced.executions]
+    return Executions(executions, ops, traced.on_host)
 
 
 def _on_gpu(
@@ -136,20 +143,24 @@ def _on_gpu(
     begin = execution.start_us
     names = list(execution.nodes)
     starts, ends = _spans(execution)
-    own = [each for each in activities if begin <= each.launched_us <= begin + execution.us]
+    own = [
+        activity for activity in activities if begin <= activity.launched_us <= begin + execution.us
+    ]
     kept = {name: span for name, span in execution.nodes.items() if name in on_host}
     began = [begin + span.start_us for span in kept.values()]
-    first = min([*began, *(each.start_us for each in own)], default=begin)
+    first = min([*began, *(activity.start_us for activity in own)], default=begin)
     started: dict[str, list[Kernel]] = defaultdict(list)
-    for each in own:
-        at = _nearest(each.launched_us, starts, ends)
-        if at is None or (_is_copy(each) and not starts[at] <= each.launched_us <= ends[at]):
-            same = sum(key.rpartition(" ")[0] == each.name for key in started)
-            name = f"{each.name} {same + 1}"
-            ops[name] = each.name
+    for activity in own:
+        nearest = _nearest(activity.launched_us, starts, ends)
+        if nearest is None or (
+            _is_copy(activity) and not starts[nearest] <= activity.launched_us <= ends[nearest]
+        ):
+            same = sum(key.rpartition(" ")[0] == activity.name for key in started)
+            name = f"{activity.name} {same + 1}"
+            ops[name] = activity.name
         else:
-            name = names[at]
-        started[name].append(Kernel(each.name, each.start_us - first, each.us))
+            name = names[nearest]
+        started[name].append(Kernel(activity.name, activity.start_us - first, activity.us))
     nodes = {
         name: span._replace(start_us=begin + span.start_us - first) for name, span in kept.items()
     }
@@ -175,8 +186,8 @@ def _shift_us(executions: Sequence[Execution], activities: Sequence[Activity]) -
     kernels, so it is a shift with which most kernels are started within nodes: the middle of the
     longest range of such.
     """
-    launched = np.array([each.launched_us for each in activities if not _is_copy(each)])
-    spans = [_spans(each) for each in executions if each.nodes]
+    launched = np.array([activity.launched_us for activity in activities if not _is_copy(activity)])
+    spans = [_spans(execution) for execution in executions if execution.nodes]
     if not launched.size or not spans:
         return 0.0
     starts, ends = (np.concatenate(side) for side in zip(*spans, strict=True))
@@ -190,8 +201,8 @@ def _shift_us(executions: Sequence[Execution], activities: Sequence[Activity]) -
 
 def _inside(moments: Times, starts: Times, ends: Times) -> int:
     """How many of the moments are within a node. Nodes don't overlap."""
-    at = np.searchsorted(starts, moments, side="right") - 1
-    return int(np.count_nonzero((at >= 0) & (moments <= ends[at])))
+    indices = np.searchsorted(starts, moments, side="right") - 1
+    return int(np.count_nonzero((indices >= 0) & (moments <= ends[indices])))
 
 
 def _nearest(moment_us: float, starts: Times, ends: Times) -> int | None:
@@ -206,7 +217,7 @@ def _is_copy(activity: Activity) -> bool:
 
 
 def _events(path: Path) -> list[_Event]:
-    found: list[dict[str, Any]] = msgspec.json.decode(path.read_bytes())
+    events: list[dict[str, Any]] = msgspec.json.decode(path.read_bytes())
     return [
         _Event(
             event["name"],
@@ -215,7 +226,7 @@ def _events(path: Path) -> list[_Event]:
             event.get("args", {}).get("op_name", ""),
             event.get("args", {}).get("provider", ""),
         )
-        for event in found
+        for event in events
         if event.get("ph") == "X"
     ]
 

@@ -22,24 +22,26 @@ FEW_ELEMENTS = 16
 """Weights of up to so many stay in the file: they may be axes or scales, which decide shapes."""
 
 
-def as_it_is(file: ModelProto, found: Wired, readers: Readers, limits: Limits) -> dict[str, Array]:
+def as_it_is(
+    file: ModelProto, wired_model: Wired, readers: Readers, limits: Limits
+) -> dict[str, Array]:
     """Takes the weights out of a bound file, in place, and returns them by name; what it lacks is
-    made up. `found` holds the file's layers, which are among the `readers`.
+    made up. `wired_model` holds the file's layers, which are among the `readers`.
 
     Outputs get the types that are known of them. Raises `ModelError` as `Readers` does.
     """
     _drop_unread(file.graph)
-    _add_readers_of_constants(file, found.graph, readers, limits)
+    _add_readers_of_constants(file, wired_model.graph, readers, limits)
     _fill(file.graph, readers)
     deciding = {
         name
-        for node, each in zip(found.graph.nodes, found.wiring.layers, strict=True)
-        if each.layer is not None
-        for at, name in zip(each.layer.operators[0].inputs, node.inputs, strict=False)
-        if at != OMITTED and each.layer.tensors[at].value is not None
+        for node, extracted in zip(wired_model.graph.nodes, wired_model.wiring.layers, strict=True)
+        if extracted.layer is not None
+        for index, name in zip(extracted.layer.operators[0].inputs, node.inputs, strict=False)
+        if index != OMITTED and extracted.layer.tensors[index].value is not None
     }
     weights = _external_weights(file.graph, deciding, readers)
-    _type_outputs(file.graph, found.graph.types)
+    _type_outputs(file.graph, wired_model.graph.types)
     return weights
 
 
@@ -51,9 +53,9 @@ def _drop_unread(graph: GraphProto) -> None:
         read.update(captured_names(node))
     unread = {tensor.name for tensor in graph.initializer} - read
     for part in (graph.initializer, graph.input):  # older files list weights among the inputs, too
-        for at in reversed(range(len(part))):
-            if part[at].name in unread:
-                del part[at]
+        for index in reversed(range(len(part))):
+            if part[index].name in unread:
+                del part[index]
 
 
 def _add_readers_of_constants(

@@ -90,15 +90,15 @@ class LowestBounds:
         policy = BoundPolicy((precision,))
         if model_id not in self._bounds:
             self._bounds[model_id] = self._store.bounds([model_id])
-        found = [
-            each
-            for each in self._bounds[model_id]
-            if policy.includes(each) and each.sequential_us is not None
-            if self._device(each.system_id) == where
+        bounds = [
+            bound
+            for bound in self._bounds[model_id]
+            if policy.includes(bound) and bound.sequential_us is not None
+            if self._device(bound.system_id) == where
         ]
-        full = [each for each in found if not each.partial]
+        full = [bound for bound in bounds if not bound.partial]
         if not full:
-            return Beside(partial=max(found, key=_sequential_us, default=None))
+            return Beside(partial=max(bounds, key=_sequential_us, default=None))
         return Beside(Lowest(self._store, min(full, key=_sequential_us)))
 
     def _device(self, system_id: str) -> str | None:
@@ -121,14 +121,14 @@ def profiles_of(
     """The newest profiles of the models with these ids. `bounds` are all of these models under the
     accounting `full`, and perhaps others; they have the models' names.
     """
-    names = {each.model_id: each.model for each in reversed(bounds)}
+    names = {bound.model_id: bound.model for bound in reversed(bounds)}
     lowest = LowestBounds(store, bounds)
-    found = []
+    profiles = []
     for identity in profiled_models(store, ids):
         name = names.get(identity, identity)
         events = stored_profiles(store, identity)
-        found += [beside_bound(lowest, name, event, events) for event in events]
-    return found
+        profiles += [beside_bound(lowest, name, event, events) for event in events]
+    return profiles
 
 
 def beside_bound(
@@ -145,8 +145,8 @@ def beside_bound(
     # That calls were timed in another run cost this one nothing.
     looking = timed.times_looked_at if timed is event else event.times
     if lowest is not None and event.times is not None and looking is not None:
-        found = inefficiencies(event.times, looking, timed.calls, lowest.calls)
-        parts = tuple(_part(each, timed, lowest.model()) for each in found)
+        slow_parts = inefficiencies(event.times, looking, timed.calls, lowest.calls)
+        parts = tuple(_part(slow_part, timed, lowest.model()) for slow_part in slow_parts)
     bound = lowest.bound if lowest else None
     partial_us = partial.sequential_us if partial else None
     system, times, looked_at = event.system, event.times, event.times_looked_at
@@ -176,8 +176,8 @@ def beside_bound(
                 us=call.median_us,
                 iqr_us=call.iqr_us,
                 kernels=tuple(
-                    ProfiledKernel(name=each.name, start_us=each.start_us, us=each.median_us)
-                    for each in call.kernels
+                    ProfiledKernel(name=kernel.name, start_us=kernel.start_us, us=kernel.median_us)
+                    for kernel in call.kernels
                 ),
             )
             for call in timed.calls
@@ -203,10 +203,16 @@ def _timed(event: ModelProfiled, others: Iterable[ModelProfiled]) -> ModelProfil
         return event
     same = remedies.same_calls(event.configuration)
     alike = (event.model_id, event.system.system_id, event.precision, event.batch, same)
-    for each in others:
-        of = (each.model_id, each.system.system_id, each.precision, each.batch, each.configuration)
-        if each.calls and of == alike:
-            return each
+    for other in others:
+        of = (
+            other.model_id,
+            other.system.system_id,
+            other.precision,
+            other.batch,
+            other.configuration,
+        )
+        if other.calls and of == alike:
+            return other
     return event
 
 
@@ -214,13 +220,19 @@ def _multiplies(call: FrameworkCall, model: ModelIngested | None) -> bool:
     """Whether a call computes a product; of a model without a bound it isn't known."""
     if model is None:
         return False
-    ops = (model.summaries[model.layers[at].summary].op for at in call.layers)
+    ops = (model.summaries[model.layers[position].summary].op for position in call.layers)
     return not ON_TENSOR_CORES.isdisjoint(ops)
 
 
-def _part(found: Inefficiency, event: ModelProfiled, model: ModelIngested) -> ProfiledPart:
+def _part(slow_part: Inefficiency, event: ModelProfiled, model: ModelIngested) -> ProfiledPart:
     return ProfiledPart(
-        **msgspec.structs.asdict(found),
-        layers=tuple(model.layers[at].name for at in found.positions),
-        op="+".join(event.calls[at].op for at in found.calls),
+        kind=slow_part.kind,
+        positions=slow_part.positions,
+        layers=tuple(model.layers[position].name for position in slow_part.positions),
+        op="+".join(event.calls[number].op for number in slow_part.calls),
+        calls=slow_part.calls,
+        bound_calls=slow_part.bound_calls,
+        us=slow_part.us,
+        bound_us=slow_part.bound_us,
+        spread_us=slow_part.spread_us,
     )

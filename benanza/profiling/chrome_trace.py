@@ -19,7 +19,9 @@ def chrome_trace(profiles: Sequence[ModelProfile]) -> bytes:
     positions of its layers. Kernels are in a row of their own. Calls that were timed in another run
     stand there alone.
     """
-    events = [event for number, each in enumerate(profiles) for event in _events(number, each)]
+    events = [
+        event for number, profile in enumerate(profiles) for event in _events(number, profile)
+    ]
     return msgspec.json.encode({"traceEvents": events, "displayTimeUnit": "ms"})
 
 

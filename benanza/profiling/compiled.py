@@ -15,7 +15,7 @@ def compiled_us(profile: ModelProfile, *, between_calls: bool) -> float:
     # The call that a synchronisation comes after is in another part as well.
     parts = (part for part in profile.parts if part.calls and part.kind != "synchronisation")
     left = [_left(profile, part) for part in parts]
-    us, calls = (sum(each) for each in zip(*left, strict=True)) if left else (0.0, 0)
+    us, calls = (sum(column) for column in zip(*left, strict=True)) if left else (0.0, 0)
     if between_calls:
         timed = sum(max(1, len(call.kernels)) for call in profile.calls if call.us)
         us += profile.between_calls_us * min(1.0, calls / max(1, timed))
@@ -24,7 +24,7 @@ def compiled_us(profile: ModelProfile, *, between_calls: bool) -> float:
 
 def _left(profile: ModelProfile, part: ProfiledPart) -> tuple[float, int]:
     """How long a part takes then, and in how many calls."""
-    calls = [profile.calls[at] for at in part.calls if profile.calls[at].us]
+    calls = [profile.calls[number] for number in part.calls if profile.calls[number].us]
     products = [call.us for call in calls if call.multiplies]
     others = [call.us for call in calls if not call.multiplies]
     if not products:

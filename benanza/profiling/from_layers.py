@@ -18,30 +18,34 @@ from benanza_schemas.element_types import TO_ONNX
 from benanza_schemas.layer import OMITTED
 
 
-def is_light(file: ModelProto, found: Wired) -> bool:
+def is_light(file: ModelProto, wired_model: Wired) -> bool:
     """Whether most weights of a file are computed by ConstantOfShape, as in onnx's light models:
     then it lacks them. ONNX Runtime would fill them with one number at each run.
     """
-    graph = found.graph
+    graph = wired_model.graph
     filled = (
         graph.types.get(node.output[0])
         for node in file.graph.node
         if node.op_type == "ConstantOfShape" and node.output and node.output[0] in graph.constants
     )
-    elements = sum(each.elements() for each in filled if each is not None and each.resolved)
+    elements = sum(
+        tensor_type.elements()
+        for tensor_type in filled
+        if tensor_type is not None and tensor_type.resolved
+    )
     return elements > sum(prod(tensor.dims) for tensor in file.graph.initializer)
 
 
-def from_layers(file: ModelProto, found: Wired) -> tuple[ModelProto, dict[str, Array]]:
+def from_layers(file: ModelProto, wired_model: Wired) -> tuple[ModelProto, dict[str, Array]]:
     """The model at the batch size that was bound, and its weights, by name; `file` is that of its
     own batch size.
 
     Raises `ModelError` for a layer that had to be skipped, and for an output of unknown type.
     """
-    graph = found.graph
+    graph = wired_model.graph
     whole = GraphProto(name="whole")
     weights: dict[str, Array] = {}
-    for node, extracted in zip(graph.nodes, found.wiring.layers, strict=True):
+    for node, extracted in zip(graph.nodes, wired_model.wiring.layers, strict=True):
         layer = extracted.layer
         if layer is None:
             raise ModelError(
@@ -71,7 +75,7 @@ def from_layers(file: ModelProto, found: Wired) -> tuple[ModelProto, dict[str, A
             weights[name] = random_value(layer, index)
             whole.initializer.append(placeholder(name, TO_ONNX[tensor.dtype], tensor.shape))
     written = {tensor.name for tensor in whole.initializer if tensor.raw_data}
-    whole.input.extend(found.binding.inputs)
+    whole.input.extend(wired_model.binding.inputs)
     for name in graph.outputs:
         output = graph.types.get(name)
         if output is None:

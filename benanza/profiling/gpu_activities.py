@@ -48,7 +48,7 @@ def recorded() -> Iterator[list[Activity]]:
     Source: the activity API of https://docs.nvidia.com/cupti-python/.
     """
     records = _records()
-    found: list[Activity] = []
+    activities: list[Activity] = []
     records.clear()
     offset_ns = time.time_ns() - cupti.get_timestamp()
     enabled = []
@@ -56,12 +56,12 @@ def recorded() -> Iterator[list[Activity]]:
         for kind in KINDS:
             cupti.activity_enable(kind)
             enabled.append(kind)
-        yield found
+        yield activities
     finally:
         cupti.activity_flush_all(1)
         for kind in enabled:
             cupti.activity_disable(kind)
-    found += _activities(records, offset_ns)
+    activities += _activities(records, offset_ns)
     records.clear()
 
 
@@ -70,17 +70,17 @@ def _records() -> list[_Record]:
     """The records of this process. CUPTI hands them over in buffers, and the callbacks for these
     can be registered once.
     """
-    found: list[_Record] = []
+    records: list[_Record] = []
 
     def requested() -> tuple[int, int]:
         return BUFFER_BYTES, 0
 
     def completed(activities: Iterable[Any]) -> None:
         # What they refer to is gone when this returns.
-        found.extend(map(_record, activities))
+        records.extend(map(_record, activities))
 
     cupti.activity_register_callbacks(requested, completed)
-    return found
+    return records
 
 
 def _record(activity: Any) -> _Record:
@@ -109,13 +109,13 @@ def _activities(records: Iterable[_Record], offset_ns: int) -> list[Activity]:
             ran.append(record)
     return [
         Activity(
-            _demangled(each.name),
-            (launched[each.correlation] + offset_ns) / 1_000,
-            (each.start_ns + offset_ns) / 1_000,
-            (each.end_ns - each.start_ns) / 1_000,
+            _demangled(activity.name),
+            (launched[activity.correlation] + offset_ns) / 1_000,
+            (activity.start_ns + offset_ns) / 1_000,
+            (activity.end_ns - activity.start_ns) / 1_000,
         )
-        for each in sorted(ran, key=lambda each: each.start_ns)
-        if each.correlation in launched
+        for activity in sorted(ran, key=lambda activity: activity.start_ns)
+        if activity.correlation in launched
     ]
 
 

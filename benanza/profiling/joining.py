@@ -32,7 +32,9 @@ def layers_of_nodes(layers: GraphProto, optimised: GraphProto) -> list[tuple[int
     layer that was written out as several nodes, each computes it. A node with no layers converts or
     copies, or computes what is no layer, as of constants alone.
     """
-    writer = {value: at for at, node in enumerate(layers.node) for value in node.output if value}
+    writer = {
+        value: index for index, node in enumerate(layers.node) for value in node.output if value
+    }
     owner: dict[int, int] = {}
     known = {value for node in optimised.node for value in (*node.input, *node.output)}
     for number, node in enumerate(optimised.node):
@@ -78,19 +80,21 @@ def _readers(layers: GraphProto, writer: Mapping[str, int]) -> Sequence[Sequence
 
 
 def _positions(owner: Mapping[int, int], nodes: int) -> list[tuple[int, ...]]:
-    found: list[list[int]] = [[] for _ in range(nodes)]
+    by_node: list[list[int]] = [[] for _ in range(nodes)]
     for position in sorted(owner):
-        found[owner[position]].append(position)
-    return [tuple(positions) for positions in found]
+        by_node[owner[position]].append(position)
+    return [tuple(positions) for positions in by_node]
 
 
-def _with_written_out(found: list[tuple[int, ...]], optimised: GraphProto) -> list[tuple[int, ...]]:
+def _with_written_out(
+    positions: list[tuple[int, ...]], optimised: GraphProto
+) -> list[tuple[int, ...]]:
     """With the layer of the node that reads what another writes within the same function."""
     layer_of_reader: dict[str, int] = {}
     for number, node in reversed(list(enumerate(optimised.node))):
         inner = [v for v in node.output if v.startswith(WRITTEN_OUT) and v in layer_of_reader]
-        if inner and not found[number]:
-            found[number] = (layer_of_reader[inner[0]],)
-        for position in found[number][:1]:
+        if inner and not positions[number]:
+            positions[number] = (layer_of_reader[inner[0]],)
+        for position in positions[number][:1]:
             layer_of_reader |= dict.fromkeys(node.input, position)
-    return found
+    return positions

@@ -47,16 +47,16 @@ class Readers:
         """All that reads the value as one layer, whose first tensor the value is."""
         tensors, operators = [tensor], list[Operator]()
         for layer, index in self._places[name]:
-            places = {at: at + len(tensors) for at in range(len(layer.tensors))}
+            places = {number: number + len(tensors) for number in range(len(layer.tensors))}
             places |= {OMITTED: OMITTED, index: 0}
             tensors += layer.tensors
             operators += [
                 msgspec.structs.replace(
-                    each,
-                    inputs=tuple(places[at] for at in each.inputs),
-                    outputs=tuple(places[at] for at in each.outputs),
+                    operator,
+                    inputs=tuple(places[number] for number in operator.inputs),
+                    outputs=tuple(places[number] for number in operator.outputs),
                 )
-                for each in layer.operators
+                for operator in layer.operators
             ]
         return Layer(tuple(tensors), tuple(operators), ())
 

@@ -57,26 +57,30 @@ def profile(
             errors.append(FailedModel(model=model, reason=about_model(model, str(error))))
     runs = _runs(framework, request)
     progress.stage("running models", len(asked) * len(runs))
-    found: list[tuple[str, ModelProfiled]] = []
-    for each in asked:
+    named_events: list[tuple[str, ModelProfiled]] = []
+    for asked_model in asked:
         try:
-            content = fetch.whole(each.model, limits)
+            content = fetch.whole(asked_model.model, limits)
         except BenanzaError as error:
-            errors.append(FailedModel(model=each.model, reason=about_model(each.model, str(error))))
+            errors.append(
+                FailedModel(
+                    model=asked_model.model, reason=about_model(asked_model.model, str(error))
+                )
+            )
             continue
         for precision, configuration in runs:
-            event = profiled(each, content, framework, precision, configuration, limits)
+            event = profiled(asked_model, content, framework, precision, configuration, limits)
             if event is not None:
                 with configured_log(settings) as log:
                     log.append([as_message(event)])
-                found.append((each.event.name, event))
+                named_events.append((asked_model.event.name, event))
             progress.advance()
-    if not found:
+    if not named_events:
         return Profiles(profiles=(), errors=tuple(errors))
     with known_store(settings) as store:
         bounds = LowestBounds(store)
-        events = [event for _, event in found]
-        profiles = tuple(beside_bound(bounds, name, event, events) for name, event in found)
+        events = [event for _, event in named_events]
+        profiles = tuple(beside_bound(bounds, name, event, events) for name, event in named_events)
     return Profiles(profiles=profiles, errors=tuple(errors))
 
 
@@ -104,11 +108,11 @@ def profiled(
         model = whole_model(content, batch, asked.event.dims, limits)
         if not framework.matters(model, configuration):
             return None
-        found = framework.profile(model, precision, configuration)
+        outcome = framework.profile(model, precision, configuration)
     except ModelError as error:
-        found = Profile(failure=str(error))
+        outcome = Profile(failure=str(error))
     except (TypeError, ValueError) as error:  # no value of some type can be made up
-        found = Profile(failure=short_reason(f"the model's inputs can't be made up: {error}"))
+        outcome = Profile(failure=short_reason(f"the model's inputs can't be made up: {error}"))
     system, time = framework.system(), now()
     causes = (asked.model_id, system.system_id, configuration.name, precision, time.isoformat())
     return ModelProfiled(
@@ -120,9 +124,9 @@ def profiled(
         precision=precision,
         batch=asked.batch,
         profiled_at=time,
-        times=found.times,
-        times_looked_at=found.times_looked_at,
-        calls=found.calls,
-        environment=dict(found.environment),
-        failure=found.failure,
+        times=outcome.times,
+        times_looked_at=outcome.times_looked_at,
+        calls=outcome.calls,
+        environment=dict(outcome.environment),
+        failure=outcome.failure,
     )

@@ -42,8 +42,8 @@ class Activity(NamedTuple):
 
 def span_of(kernels: Sequence[Kernel]) -> Span:
     """The call that started these, at least one: it takes as long as they do together."""
-    ordered = tuple(sorted(kernels, key=lambda each: each.start_us))
-    return Span(ordered[0].start_us, math.fsum(each.us for each in ordered), ordered)
+    ordered = tuple(sorted(kernels, key=lambda kernel: kernel.start_us))
+    return Span(ordered[0].start_us, math.fsum(kernel.us for kernel in ordered), ordered)
 
 
 def timed_call(

@@ -45,7 +45,7 @@ class WholeModel(NamedTuple):
 
 def positions_in(name: str) -> tuple[int, ...]:
     """The positions of the layers that a framework's name of a node mentions."""
-    return tuple(int(found) for found in _NAMED.findall(name))
+    return tuple(int(position) for position in _NAMED.findall(name))
 
 
 def whole_model(
@@ -63,24 +63,26 @@ def whole_model(
     to be skipped.
     """
     limits = limits or Limits()
-    found = wired(content, batch=batch, dims=dims or {}, limits=limits)
-    graph = found.graph
+    wired_model = wired(content, batch=batch, dims=dims or {}, limits=limits)
+    graph = wired_model.graph
     readers = Readers()
-    for node, extracted in zip(graph.nodes, found.wiring.layers, strict=True):
+    for node, extracted in zip(graph.nodes, wired_model.wiring.layers, strict=True):
         if extracted.layer is not None:
             readers.add(extracted.layer, node.inputs)
     file = decode(content)
     metadata, origins = properties(file), origins_in(file)
-    whole = all(each.layer is not None for each in found.wiring.layers)
-    if found.binding.own is None and not (whole and is_light(file, found)):
+    whole = all(layer.layer is not None for layer in wired_model.wiring.layers)
+    if wired_model.binding.own is None and not (whole and is_light(file, wired_model)):
         proto = inlined(file, limits)
         bind(proto, batch, dims or {})
-        weights = as_it_is(proto, found, readers, limits)
+        weights = as_it_is(proto, wired_model, readers, limits)
     else:
-        proto, weights = from_layers(file, found)
-    written = {name: at for at, node in enumerate(graph.nodes) for name in node.outputs if name}
-    for number, each in enumerate(proto.graph.node):
-        _name(each, written, f"benanza_node_{number}_")
+        proto, weights = from_layers(file, wired_model)
+    written = {
+        name: position for position, node in enumerate(graph.nodes) for name in node.outputs if name
+    }
+    for number, proto_node in enumerate(proto.graph.node):
+        _name(proto_node, written, f"benanza_node_{number}_")
     layers = [
         NodeProto(op_type=node.op_type, domain=node.domain, input=node.inputs, output=node.outputs)
         for node in graph.nodes
@@ -89,18 +91,18 @@ def whole_model(
         proto=proto,
         layers=GraphProto(node=layers),
         weights=weights,
-        inputs=_inputs(found, readers),
+        inputs=_inputs(wired_model, readers),
         metadata=metadata,
         origins=tuple(origins.get(node.outputs[0], "") for node in graph.nodes),
     )
 
 
-def _inputs(found: Wired, readers: Readers) -> Arrays:
+def _inputs(wired_model: Wired, readers: Readers) -> Arrays:
     inputs = {}
-    for name in (value.name for value in found.binding.inputs):
-        known = found.graph.types.get(name)
+    for name in (value.name for value in wired_model.binding.inputs):
+        known = wired_model.graph.types.get(name)
         if known is None or not known.resolved:
-            hint = found.graph.causes.of(name).hint()
+            hint = wired_model.graph.causes.of(name).hint()
             raise ModelError(f"its input {name!r} can't be made up: {hint}")
         inputs[name] = readers.input(name, known)
     return inputs
@@ -114,8 +116,8 @@ def _name(node: NodeProto, written: Mapping[str, int], other: str, prefix: str =
     inner = f"{prefix}{next(filter(None, node.output), '')}/"
     bodies = list(subgraphs(node))
     for body in bodies:
-        for number, each in enumerate(body.node):
-            positions |= _name(each, written, f"{other}{number}_", inner)
-    named = "".join(f"benanza_layer_{at}_" for at in sorted(positions))
+        for number, inner_node in enumerate(body.node):
+            positions |= _name(inner_node, written, f"{other}{number}_", inner)
+    named = "".join(f"benanza_layer_{position}_" for position in sorted(positions))
     node.name = named if named and not bodies else other + named
     return positions

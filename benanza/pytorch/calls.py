@@ -34,15 +34,17 @@ def framework_calls(
 def _owners(names: Sequence[str], model: GraphProto, origins: Sequence[str]) -> dict[int, int]:
     """The number of the FX node of each layer, by the layer's position."""
     numbers = {name: number for number, name in enumerate(names)}
-    owner = {at: numbers[name] for at, name in enumerate(origins) if name in numbers}
-    writer = {value: at for at, node in enumerate(model.node) for value in node.output if value}
+    owner = {index: numbers[name] for index, name in enumerate(origins) if name in numbers}
+    writer = {
+        value: index for index, node in enumerate(model.node) for value in node.output if value
+    }
     read = [[writer[v] for v in node.input if v in writer] for node in model.node]
     for reader in reversed(range(len(read))):
         for position in read[reader]:
             if reader in owner and origins[position] not in numbers:
                 owner[position] = min(owner.get(position, owner[reader]), owner[reader])
     for position, inputs in enumerate(read):
-        before = [owner[at] for at in inputs if at in owner]
+        before = [owner[layer] for layer in inputs if layer in owner]
         if position not in owner and before:
             owner[position] = max(before)
     return owner

@@ -79,7 +79,7 @@ class PyTorchFramework(Framework):
 
     def matters(self, model: WholeModel, configuration: Configuration) -> bool:
         """There is a layout to choose only for feature maps."""
-        maps = any(each.ndim == MAPS_NDIM for each in model.inputs.values())
+        maps = any(array.ndim == MAPS_NDIM for array in model.inputs.values())
         return maps or configuration.options[LAYOUT] != NHWC
 
     def profile(
@@ -138,9 +138,9 @@ class PyTorchFramework(Framework):
         if CAPTURED.items() <= configuration.options.items():
             graph, _ = captured(prepared.run, 1)
             run = graph.replay
-        found = collect(self._timed(run), RULE).calls_us
-        times = summary(sorted(found))
-        return RunTimes(times.median, times.iqr, found)
+        samples_us = collect(self._timed(run), RULE).calls_us
+        times = summary(sorted(samples_us))
+        return RunTimes(times.median, times.iqr, samples_us)
 
     def _timed(self, run: Callable[[], Any]) -> Callable[[], Timing]:
         """A run from its start until the device has its result."""
@@ -193,10 +193,10 @@ def _cudnn_version() -> str:
 
 
 def _versions() -> Mapping[str, str]:
-    found = {}
+    versions = {}
     for package in ("torch", *PACKAGES):
         try:
-            found[package] = version(package)
+            versions[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return versions

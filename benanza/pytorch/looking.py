@@ -41,14 +41,14 @@ def looked_at(module: Any, inputs: Sequence[Any], executions: int) -> Looked:
     Its parameters and inputs are on one device, which is where it is timed. Raises what PyTorch
     does.
     """
-    on_gpu = any(each.is_cuda for each in inputs)
+    on_gpu = any(tensor.is_cuda for tensor in inputs)
     runs = WARM_UP_EXECUTIONS + executions
     with torch.no_grad():
-        found = (_on_gpu if on_gpu else _on_cpu)(module, inputs, runs)[WARM_UP_EXECUTIONS:]
-    samples = tuple(each.us for each in found)
+        timed = (_on_gpu if on_gpu else _on_cpu)(module, inputs, runs)[WARM_UP_EXECUTIONS:]
+    samples = tuple(execution.us for execution in timed)
     times = summary(sorted(samples))
     return Looked(
-        RunTimes(times.median, times.iqr, samples), tuple(_timed(module.graph.nodes, found))
+        RunTimes(times.median, times.iqr, samples), tuple(_timed(module.graph.nodes, timed))
     )
 
 
@@ -58,10 +58,12 @@ def _timed(nodes: Iterable[Any], executions: Sequence[_Execution]) -> Iterator[F
     for node in nodes:
         if node.op != "call_function":
             continue
-        spans = [each.nodes[node.name] for each in executions if node.name in each.nodes]
-        call = timed_call(node.name, _operator(node.target), (), spans, end_us)
-        yield call
-        end_us = call.start_us + call.median_us
+        spans = [
+            execution.nodes[node.name] for execution in executions if node.name in execution.nodes
+        ]
+        times = call_times(spans) if spans else CallTimes(end_us, 0.0, 0.0)
+        yield NodeTimes(node.name, _operator(node.target), *times)
+        end_us = times.start_us + times.median_us
 
 
 def _operator(target: Any) -> str:
@@ -103,13 +105,13 @@ def _on_cpu(module: Any, inputs: Sequence[Any], runs: int) -> list[_Execution]:
         return result
 
     interpreter = _Interpreter(module, timed)
-    found = []
+    executions = []
     for _ in range(runs):
         nodes = {}
         started = time.perf_counter_ns()
         interpreter.run(*inputs)
-        found.append(_Execution((time.perf_counter_ns() - started) / 1_000, nodes))
-    return found
+        executions.append(_Execution((time.perf_counter_ns() - started) / 1_000, nodes))
+    return executions
 
 
 def _on_gpu(module: Any, inputs: Sequence[Any], runs: int) -> list[_Execution]:
@@ -131,4 +133,4 @@ def _on_gpu(module: Any, inputs: Sequence[Any], runs: int) -> list[_Execution]:
         path = Path(folder) / "trace.json"
         profiler.export_chrome_trace(str(path))
         nodes = executed_nodes(path.read_bytes())
-    return [_Execution(*each) for each in zip(times, nodes, strict=True)]
+    return [_Execution(*execution) for execution in zip(times, nodes, strict=True)]

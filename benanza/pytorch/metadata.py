@@ -47,8 +47,8 @@ def origins_in(model: ModelProto) -> dict[str, str]:
     """The name of the FX node by the name of the first value that its node writes. A model that
     wasn't exported by `benanza export` has none.
     """
-    found = ((node.output, properties(node).get(NODE)) for node in model.graph.node)
-    return {outputs[0]: origin for outputs, origin in found if outputs and origin}
+    outputs_and_origins = ((node.output, properties(node).get(NODE)) for node in model.graph.node)
+    return {outputs[0]: origin for outputs, origin in outputs_and_origins if outputs and origin}
 
 
 def _nodes(model: ModelProto) -> Iterator[NodeProto]:

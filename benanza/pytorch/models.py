@@ -55,11 +55,11 @@ def case(name: str, batch: int) -> tuple[Whole, tuple[torch.Tensor, ...]]:
     if package == PLAIN:
         whole, inputs = Whole(_torchvision(model)), (Input("x", (3, SIDE, SIDE)),)
     elif package == "timm":
-        found = import_module("timm").create_model(model, pretrained=False)
-        whole, inputs = Whole(found), (Input("x", tuple(found.pretrained_cfg["input_size"])),)
+        network = import_module("timm").create_model(model, pretrained=False)
+        whole, inputs = Whole(network), (Input("x", tuple(network.pretrained_cfg["input_size"])),)
     else:
         inputs = CONFIGURED[name].inputs
-        whole = Whole(_configured(name), [each.argument for each in inputs])
+        whole = Whole(_configured(name), [described.argument for described in inputs])
     whole.eval()
     _vary(whole)
     _calibrate(whole, inputs)
@@ -106,7 +106,7 @@ def _calibrate(model: torch.nn.Module, inputs: Sequence[Input]) -> None:
 
     With those of a fresh one, values grow from layer to layer until half precision overflows.
     """
-    norms = [each for each in model.modules() if isinstance(each, _BatchNorm)]
+    norms = [module for module in model.modules() if isinstance(module, _BatchNorm)]
     if not norms:
         return
     for norm in norms:
@@ -120,8 +120,8 @@ def _calibrate(model: torch.nn.Module, inputs: Sequence[Input]) -> None:
 def _values(inputs: Sequence[Input], batch: int, seed: int) -> tuple[torch.Tensor, ...]:
     generator = torch.Generator().manual_seed(seed)
     return tuple(
-        torch.randint(each.below, (batch, *each.shape), generator=generator)
-        if each.below
-        else torch.randn((batch, *each.shape), generator=generator)
-        for each in inputs
+        torch.randint(described.below, (batch, *described.shape), generator=generator)
+        if described.below
+        else torch.randn((batch, *described.shape), generator=generator)
+        for described in inputs
     )

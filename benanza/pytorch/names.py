@@ -54,7 +54,7 @@ def resolved(text: str, part: str = "1/1") -> list[str]:
     Of these it is a part: `2/3` is the second, the fifth, and so on. Raises `ValueError` for what
     names nothing.
     """
-    names = dict.fromkeys(chain.from_iterable(_meant(each) for each in text.split(",")))
+    names = dict.fromkeys(chain.from_iterable(_meant(entry) for entry in text.split(",")))
     which, parts = _part(part)
     return list(names)[which - 1 :: parts]
 

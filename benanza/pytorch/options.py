@@ -77,9 +77,9 @@ class PyTorchRemedies(Remedies):
         if configuration.startswith("compiled"):
             return None
         wanted = "compiled, channels last" if "channels last" in configuration else "compiled"
-        found = next(each for each in configurations(on_gpu=on_gpu) if each.name == wanted)
+        compiled = next(known for known in configurations(on_gpu=on_gpu) if known.name == wanted)
         between = not on_gpu or configuration == _CAPTURED
-        return Better(found, "all but products", between_calls=between)
+        return Better(compiled, "all but products", between_calls=between)
 
     def same_calls(self, configuration: str) -> str:
         """What is captured makes the calls of eager mode."""

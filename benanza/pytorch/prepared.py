@@ -74,12 +74,12 @@ class Prepared:
         self._configuration = configuration
         self.model = copy.deepcopy(model).to(device, dtype, memory_format=layout)
         self.inputs = [
-            each.to(
+            tensor.to(
                 device,
-                dtype if each.is_floating_point() else each.dtype,
-                memory_format=layout if each.ndim == MAPS_NDIM else torch.preserve_format,
+                dtype if tensor.is_floating_point() else tensor.dtype,
+                memory_format=layout if tensor.ndim == MAPS_NDIM else torch.preserve_format,
             )
-            for each in inputs
+            for tensor in inputs
         ]
         self._may_run = True
         if configuration.compiled:

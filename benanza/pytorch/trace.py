@@ -48,7 +48,7 @@ def executed_nodes(trace: bytes) -> list[dict[str, Span]]:
     one in the execution.
     """
     events = msgspec.json.decode(trace, type=_Trace).trace_events
-    launched = {each.args.correlation: each.ts for each in events if each.cat in LAUNCHES}
+    launched = {launch.args.correlation: launch.ts for launch in events if launch.cat in LAUNCHES}
     nodes = _marks(events, NODE)
     of_node: dict[int, list[_Event]] = defaultdict(list)
     for event in events:
@@ -62,26 +62,26 @@ def executed_nodes(trace: bytes) -> list[dict[str, Span]]:
 def _within(
     run: _Event, nodes: Sequence[_Event], of_node: dict[int, list[_Event]]
 ) -> dict[str, Span]:
-    found = {
+    by_node = {
         node.name.removeprefix(NODE): of_node[number]
         for number, node in enumerate(nodes)
         if number in of_node and run.ts <= node.ts <= run.ts + run.dur
     }
-    first = min((event.ts for events in found.values() for event in events), default=0.0)
+    first = min((event.ts for events in by_node.values() for event in events), default=0.0)
     return {
-        name: span_of([Kernel(each.name, each.ts - first, each.dur) for each in events])
-        for name, events in found.items()
+        name: span_of([Kernel(event.name, event.ts - first, event.dur) for event in events])
+        for name, events in by_node.items()
     }
 
 
 def _marks(events: Iterable[_Event], prefix: str) -> list[_Event]:
-    found = (each for each in events if each.cat == MARK and each.name.startswith(prefix))
-    return sorted(found, key=lambda each: each.ts)
+    marks = (event for event in events if event.cat == MARK and event.name.startswith(prefix))
+    return sorted(marks, key=lambda mark: mark.ts)
 
 
 def _around(marks: Sequence[_Event], at_us: float) -> int | None:
     """The mark in which this moment is. Marks of nodes don't overlap."""
-    number = bisect_right(marks, at_us, key=lambda each: each.ts) - 1
+    number = bisect_right(marks, at_us, key=lambda mark: mark.ts) - 1
     if number < 0 or at_us > marks[number].ts + marks[number].dur:
         return None
     return number

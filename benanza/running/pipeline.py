@@ -115,23 +115,27 @@ def _publish(
     progress.stage("fetching models", len(request.models))
     for model in request.models:
         try:
-            found = asked_models(model, request, limits, fetch)
-            asked |= {each.checkpoint_id: each for each in found}
+            models = asked_models(model, request, limits, fetch)
+            asked |= {asked_model.checkpoint_id: asked_model for asked_model in models}
         except BenanzaError as error:
             errors.append(FailedModel(model=model, reason=about_model(model, str(error))))
         progress.advance()
     known = {checkpoint.event_id for checkpoint in _checkpoints(log, asked.values())}
-    new = [each.event for key, each in asked.items() if key not in known]
+    new = [asked_model.event for key, asked_model in asked.items() if key not in known]
     log.append([as_message(event) for event in new])
     return list(asked.values()), errors
 
 
 def _checkpoints(log: EventLog, asked: Collection[AskedModel]) -> list[CheckpointIngested]:
     """Those of the models asked for that were ingested, in that order."""
-    keys = {each.model_id.encode() for each in asked}
+    keys = {model.model_id.encode() for model in asked}
     events = (event for _, event in readable(log, CHECKPOINTS, keys))
-    found = {event.event_id: event for event in events if isinstance(event, CheckpointIngested)}
-    return [found[each.checkpoint_id] for each in asked if each.checkpoint_id in found]
+    checkpoints = {
+        event.event_id: event for event in events if isinstance(event, CheckpointIngested)
+    }
+    return [
+        checkpoints[model.checkpoint_id] for model in asked if model.checkpoint_id in checkpoints
+    ]
 
 
 def _ingested(log: EventLog, asked: Collection[AskedModel]) -> list[ModelIngested]:
@@ -139,14 +143,14 @@ def _ingested(log: EventLog, asked: Collection[AskedModel]) -> list[ModelIngeste
     graphs, which other models may have brought.
     """
     checkpoints = _checkpoints(log, asked)
-    keys = {each.architecture_id.encode() for each in checkpoints}
+    keys = {checkpoint.architecture_id.encode() for checkpoint in checkpoints}
     events = (event for _, event in readable(log, GRAPHS, keys))
     graphs = {event.architecture_id: event for event in events if isinstance(event, ModelIngested)}
     return [
-        _of_checkpoint(graphs[each.architecture_id], each)
-        for each in checkpoints
-        if each.architecture_id in graphs
-        and len(each.layer_names) == len(graphs[each.architecture_id].layers)
+        _of_checkpoint(graphs[checkpoint.architecture_id], checkpoint)
+        for checkpoint in checkpoints
+        if checkpoint.architecture_id in graphs
+        and len(checkpoint.layer_names) == len(graphs[checkpoint.architecture_id].layers)
     ]
 
 
@@ -254,16 +258,16 @@ def _without_bounds(
 ) -> list[FailedModel]:
     """The models that have no bound, each with the reason from the dead letters."""
     bounded = {bound.model_id for bound in bounds}
-    failed = [each for each in asked if each.model_id not in bounded]
+    failed = [model for model in asked if model.model_id not in bounded]
     if not failed:
         return []
     reasons = _reasons(log)
     graphs = {model.model_id: model.event_id for model in models}
     errors = []
-    for each in failed:
-        ids = (each.event.event_id, graphs.get(each.model_id))
+    for model in failed:
+        ids = (model.event.event_id, graphs.get(model.model_id))
         reason = next((reasons[i] for i in ids if i in reasons), "no bound was found for it")
-        errors.append(FailedModel(model=each.model, reason=about_model(each.model, reason)))
+        errors.append(FailedModel(model=model.model, reason=about_model(model.model, reason)))
     return errors
 
 

@@ -67,7 +67,7 @@ def is_same(then: Spec, now: Spec) -> bool:
     us, now_us = then.bound.sequential_us, now.bound.sequential_us
     if then.bound.partial != now.bound.partial or us is None or now_us is None:
         return False
-    spreads = (each.bound.sequential_spread_us or 0.0 for each in (then, now))
+    spreads = (spec.bound.sequential_spread_us or 0.0 for spec in (then, now))
     return abs(now_us - us) <= sum(spreads)
 
 

@@ -40,10 +40,11 @@ def explained(stored: StoredBound) -> Explanation:
     measured, ceilings = stored.by_layer(), stored.ceilings()
     groups = stored.model.groups
     rules = {(tuple(sorted(group.layers)), group.fingerprint): group.rule for group in groups}
-    calls = [
-        _call(call, stored, rules, measured.get(call.fingerprint, ()), ceilings)
-        for call in stored.cover(fusion=stored.bound.fusion).calls
-    ]
+    cover = stored.cover(fusion=stored.bound.fusion)
+    calls = []
+    for call in cover.calls:
+        best = fastest(measured.get(call.fingerprint, ()), cover.layouts[call.positions])
+        calls.append(_call(call, best and best[1], stored, rules, ceilings))
     return Explanation(bound=stored.bound, calls=tuple(sorted(calls, key=_longest_first)))
 
 
@@ -60,8 +61,7 @@ def _call(
 ) -> ExplainedCall:
     model = stored.model
     uses = [model.layers[position] for position in call.positions]
-    moved = call.bytes * BYTES_KEPT[stored.bound.precision]
-    roofline_us, limited_by = _roofline(call.flops, moved, ceilings)
+    roofline_us, limited_by = _roofline(call, ceilings)
     total_us = stored.bound.sequential_us or math.inf
     return ExplainedCall(
         **asdict(call),

@@ -19,7 +19,4 @@ def prune_log(settings: Settings) -> PrunedLog:
             "Kafka drops by itself what isn't needed; unset BENANZA_KAFKA to prune the embedded log"
         )
     with opened_log(settings):
-        pruned = prune(settings.event_log, now())
-    return PrunedLog(
-        events=pruned.events, bytes_before=pruned.bytes_before, bytes_after=pruned.bytes_after
-    )
+        return PrunedLog(**prune(settings.event_log, now())._asdict())

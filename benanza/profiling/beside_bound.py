@@ -226,13 +226,7 @@ def _multiplies(call: FrameworkCall, model: ModelIngested | None) -> bool:
 
 def _part(slow_part: Inefficiency, event: ModelProfiled, model: ModelIngested) -> ProfiledPart:
     return ProfiledPart(
-        kind=slow_part.kind,
-        positions=slow_part.positions,
+        **msgspec.structs.asdict(slow_part),
         layers=tuple(model.layers[position].name for position in slow_part.positions),
         op="+".join(event.calls[number].op for number in slow_part.calls),
-        calls=slow_part.calls,
-        bound_calls=slow_part.bound_calls,
-        us=slow_part.us,
-        bound_us=slow_part.bound_us,
-        spread_us=slow_part.spread_us,
     )

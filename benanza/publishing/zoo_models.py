@@ -15,14 +15,7 @@ def zoo(*, exported: bool) -> Zoo:
     models = [_light(name) for name in zoo_names()]
     if exported:
         models += [
-            ZooModel(
-                model=PREFIX + name,
-                task=model.task,
-                source=model.source,
-                licence=model.licence,
-                sha256=model.sha256,
-                nodes=model.nodes,
-            )
+            ZooModel(model=PREFIX + name, **asdict(model))
             for name, model in exported_models().items()
         ]
     return Zoo(models=tuple(models))

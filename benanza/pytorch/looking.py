@@ -61,9 +61,9 @@ def _timed(nodes: Iterable[Any], executions: Sequence[_Execution]) -> Iterator[F
         spans = [
             execution.nodes[node.name] for execution in executions if node.name in execution.nodes
         ]
-        times = call_times(spans) if spans else CallTimes(end_us, 0.0, 0.0)
-        yield NodeTimes(node.name, _operator(node.target), *times)
-        end_us = times.start_us + times.median_us
+        call = timed_call(node.name, _operator(node.target), (), spans, end_us)
+        yield call
+        end_us = call.start_us + call.median_us
 
 
 def _operator(target: Any) -> str:

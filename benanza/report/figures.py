@@ -93,7 +93,7 @@ def _steps_of_run(run: ModelAdvice, bound_us: float) -> list[tuple[str, str, flo
 
 def _steps_of_policies(reported: ReportedBound, bound_us: float) -> list[tuple[str, str, float]]:
     """Bounds under other policies, from the slowest on."""
-    ladder_of = ("libraries alone, without fusion", "calls of libraries alone", "without fusion")
+    ladder_of = [policy.name for policy in (LIBRARIES_UNFUSED, LIBRARIES, UNFUSED)]
     by_policy = {
         what_if.name: what_if.sequential_us
         for what_if in reported.what_ifs

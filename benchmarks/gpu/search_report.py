@@ -128,7 +128,7 @@ def markdown(rows: Sequence[Compared]) -> str:
 def _result(variants: Sequence[Variant], cost: Cost) -> SearchResult:
     times = _times(variants)
     if not times:
-        failures = (each.failure for each in variants if each.failure)
+        failures = (variant.failure for variant in variants if variant.failure)
         raise ValueError("; ".join(dict.fromkeys(failures)) or "no variant")
     best = min(times, key=lambda name: times[name])
     timed = sum(not variant.failure for variant in variants)

@@ -77,7 +77,9 @@ def counted(
     meant = [layer for layer in layers if layer.op in PAPER and layer.kind != "view"]
     timed = [(layer.op, best[layer.fingerprint]) for layer in meant if layer.fingerprint in best]
     return CountedLayers(
-        tuple(PublishedLayer(KINDS[op], round(time_us(each)[0] * 1000)) for op, each in timed),
+        tuple(
+            PublishedLayer(KINDS[op], round(time_us(variant)[0] * 1000)) for op, variant in timed
+        ),
         len(meant) - len(timed),
         sum(
             any(mode in variant.algorithm for mode in OTHER_MODES.get(op, ()))

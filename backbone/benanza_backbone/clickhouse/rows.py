@@ -189,7 +189,9 @@ def _system(event: SystemMeasured) -> Row:
     return {
         **asdict(event.system),
         "imported_from": event.imported_from,
-        "kinds": ",".join(sorted(f"{each.name} {each.precision}" for each in event.ceilings)),
+        "kinds": ",".join(
+            sorted(f"{ceiling.name} {ceiling.precision}" for ceiling in event.ceilings)
+        ),
         "ceilings.name": [ceiling.name for ceiling in event.ceilings],
         "ceilings.precision": [ceiling.precision for ceiling in event.ceilings],
         "ceilings.value": [ceiling.value for ceiling in event.ceilings],
@@ -220,9 +222,9 @@ def _measurements(event: LayerMeasured) -> list[Row]:
 
 def _fields(event: Event) -> Row:
     """What an event holds, but for the version that it was written in."""
-    found = asdict(event)
-    del found["schema_version"]
-    return found
+    columns = asdict(event)
+    del columns["schema_version"]
+    return columns
 
 
 def _bound(event: BoundUpdated) -> Row:
@@ -233,14 +235,14 @@ def _bound(event: BoundUpdated) -> Row:
 
 
 def _witness(event: ModelWitnessed) -> Row:
-    found = _fields(event) | {"witnessed_at": utc(event.witnessed_at)}
+    columns = _fields(event) | {"witnessed_at": utc(event.witnessed_at)}
     for name in ("sequential", "read_ahead", "parallel"):
-        del found[name]
+        del columns[name]
         times: RunTimes | None = getattr(event, name)
-        found[f"{name}_us"] = times and times.median_us
-        found[f"{name}_iqr_us"] = times and times.iqr_us
-        found[f"{name}_samples_us"] = times.samples_us if times else ()
-    return found
+        columns[f"{name}_us"] = times and times.median_us
+        columns[f"{name}_iqr_us"] = times and times.iqr_us
+        columns[f"{name}_samples_us"] = times.samples_us if times else ()
+    return columns
 
 
 def _profile(event: ModelProfiled) -> Row:

@@ -31,11 +31,11 @@ class Dedupe:
             return []
         if self._owners.get(event.fingerprint, event.event_id) != event.event_id:
             return []
-        found = fingerprint_of_canonical(event.layer)
-        if found != event.fingerprint:
+        fingerprint = fingerprint_of_canonical(event.layer)
+        if fingerprint != event.fingerprint:
             raise LayerError(
-                f"{event.layer.title()} has the fingerprint {found}, not {event.fingerprint}; "
-                "publish its model again with this version of benanza"
+                f"{event.layer.title()} has the fingerprint {fingerprint}, "
+                f"not {event.fingerprint}; publish its model again with this version of benanza"
             )
         self._owners[event.fingerprint] = event.event_id
         return [

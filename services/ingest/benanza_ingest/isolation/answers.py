@@ -186,7 +186,7 @@ def _unnamed(summary: PackedLayer, known: Sequence[_Known]) -> ExtractedLayer:
     if summary.graph is None:
         return ExtractedLayer(op, domain, kind, reason=summary.reason, name="")
     layer, fingerprint, figures = known[summary.graph]
-    if [(each.op_type, each.domain) for each in layer.operators] != [(op, domain)]:
+    if [(operator.op_type, operator.domain) for operator in layer.operators] != [(op, domain)]:
         raise ValueError("a layer of another operator")
     reason = why_nothing_runs(layer)
     if layer.execution != "call" or summary.reason != reason or (reason and kind != "view"):

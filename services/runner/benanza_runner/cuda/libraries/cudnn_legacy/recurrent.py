@@ -134,10 +134,10 @@ class _Network:
         if same and "all" in self._results:
             return self._results["all"]
         shape = call.length, call.batch, call.directions * call.hidden
-        found = self._workspace.memory.empty(shape, (0, 1, 2), self._workspace.precision)
-        found.poison()
-        self._copies_bytes += found.array.nbytes
-        return found
+        states = self._workspace.memory.empty(shape, (0, 1, 2), self._workspace.precision)
+        states.poison()
+        self._copies_bytes += states.array.nbytes
+        return states
 
     def _reorder(self) -> None:
         """Copies the states of all steps from cuDNN's order into ONNX's."""

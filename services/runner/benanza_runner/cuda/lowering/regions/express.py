@@ -159,8 +159,8 @@ def _gathering(call: Gathering, operands: Operands, values: RegionValues) -> int
             lines.append(f"place = place * {size} + (in{part} < 0 ? in{part} + {size} : in{part});")
         first = values.place((batch, 1), 0)
         rows = values.pointwise("place", [first, *numbers], "int64", lines)
-    found = values.gathered(seen, values.reshaped(rows, (batch * call.rows,)), 1)
-    return values.reshaped(found, call.output)
+    gathered = values.gathered(seen, values.reshaped(rows, (batch * call.rows,)), 1)
+    return values.reshaped(gathered, call.output)
 
 
 _BEFORE = {

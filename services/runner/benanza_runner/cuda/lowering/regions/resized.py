@@ -106,7 +106,7 @@ def _weighted(number: int, axis: int, call: Resizing, values: RegionValues) -> i
     total = f" / ({' + '.join(counted.values())})" if call.only_inside else ""
     wanted = call.output[axis]
     place = values.place((wanted,), 0)
-    along = tuple(wanted if at == axis else 1 for at in range(len(call.input)))
+    along = tuple(wanted if other == axis else 1 for other in range(len(call.input)))
     inputs = []
     for far, weight in counted.items():
         near = values.pointwise(_kept(far, call.mode), [place], "int64", given)

@@ -25,7 +25,7 @@ from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import EventLog, Record
 from benanza_backbone.event_log.readable import readable
-from benanza_backbone.service.processor import Processor, as_message
+from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings
 from benanza_dedupe.step import dedupe_step
 from benanza_ingest.limits import Limits, limits_of
@@ -34,10 +34,9 @@ from benanza_ingest.reading.source import Fetch, fetch
 from benanza_ingest.step import ingest_step
 from benanza_runner.runtime import Runtime
 from benanza_runner.runtimes import open_runtime
-from benanza_runner.step import BENCHMARK_STOPS_ON, Benchmarks
+from benanza_runner.step import Benchmarks
 from benanza_runner.system_description import describe_system
 from benanza_schemas.codec import DecodeError, decode
-from benanza_schemas.consumer_groups import runner_group
 from benanza_schemas.events import (
     BenchmarkRequested,
     CheckpointIngested,
@@ -189,30 +188,23 @@ def _benchmark(
     with analyzer:
         for precision in request.policy.precisions:
             benchmarks = Benchmarks(log, runtime, precision, now)
-            processor = Processor(
-                runner_group(system_id, precision).name,
-                BenchmarkRequested,
-                benchmarks.handle,
-                now,
-                BENCHMARK_STOPS_ON,
-            )
             what = "benchmarking layers"
-            for left in reversed(range(1 + ROUNDS)):
-                jobs = _jobs(log, models, benchmarks)
-                progress.stage(f"{what}, {precision}", len(jobs))
-                benchmarks.expect(jobs)
-                for job in jobs:
-                    with watch.stage("benchmark"):
-                        log.append(processor.process(job))
-                        processor.check()
-                    with watch.stage("analyze"):
-                        drain(analyzer)
-                    progress.advance()
-                doubtful = benchmarks.doubtful()
-                if not left or not doubtful or not is_quiet():
-                    break
-                log.append([as_message(job) for job in doubtful])
-                what = "again, since the machine was busy"
+            with benchmarks.step() as runner:
+                for left in reversed(range(1 + ROUNDS)):
+                    jobs = _jobs(log, models, benchmarks)
+                    progress.stage(f"{what}, {precision}", len(jobs))
+                    benchmarks.expect(jobs)
+                    for job in jobs:
+                        with watch.stage("benchmark"):
+                            runner.process(job)
+                        with watch.stage("analyze"):
+                            drain(analyzer)
+                        progress.advance()
+                    doubtful = benchmarks.doubtful()
+                    if not left or not doubtful or not is_quiet():
+                        break
+                    log.append([as_message(job) for job in doubtful])
+                    what = "again, since the machine was busy"
         with watch.stage("analyze"):
             analyze(analyzer)
     return system_id

@@ -103,6 +103,14 @@ class Step(Closing):
         self._processor.check()
         return len(records)
 
+    def process(self, record: Record) -> None:
+        """Processes a record of the log that was chosen, whatever was committed; commits nothing.
+
+        For steps without `flush`. `ahead` isn't called. Raises as `turn` does.
+        """
+        self._append(self._processor.process(record))
+        self._processor.check()
+
     def waiting(self) -> int:
         """How many records are still to be processed, as far as this consumer holds them."""
         return sum(self._consumer.lag().values())

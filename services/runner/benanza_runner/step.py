@@ -31,22 +31,7 @@ def runner_step(
     `device`, if given, is entered for each benchmark, so that steps that share a device take turns.
     Raises `BenanzaError` if the log can't be reached.
     """
-    benchmarks = Benchmarks(log, runtime, precision, clock, device)
-    handle, stops_on = benchmarks.handle, BENCHMARK_STOPS_ON
-    group = runner_group(runtime.system().system_id, precision)
-    return Step(
-        log,
-        group,
-        BenchmarkRequested,
-        handle,
-        clock,
-        ahead=benchmarks.expect,
-        stops_on=stops_on,
-    )
-
-
-BENCHMARK_STOPS_ON = (BenanzaError,)
-"""What is wrong with a layer is a result; so an error is the fault of the runtime or the log."""
+    return Benchmarks(log, runtime, precision, clock, device).step()
 
 
 class Benchmarks:
@@ -65,10 +50,27 @@ class Benchmarks:
         clock: Clock,
         device: AbstractContextManager[object] | None = None,
     ) -> None:
+        self._log = log
+        self._clock = clock
         self._runner = Runner(runtime, [precision], clock)
-        self._measured = MeasuredLayers(log, self._runner.system.system_id, precision)
+        system_id = self._runner.system.system_id
+        self._group = runner_group(system_id, precision)
+        self._measured = MeasuredLayers(log, system_id, precision)
         self._device = device or nullcontext()
         self._doubtful: dict[str, BenchmarkRequested] = {}
+
+    def step(self) -> Step:
+        """The step that does jobs so."""
+        return Step(
+            self._log,
+            self._group,
+            BenchmarkRequested,
+            self.handle,
+            self._clock,
+            ahead=self.expect,
+            # What is wrong with a layer is a result: an error is the runtime's or the log's fault.
+            stops_on=(BenanzaError,),
+        )
 
     def wait(self, job: BenchmarkRequested) -> bool:
         """Whether the job is still to be done."""

@@ -103,6 +103,19 @@ def test_what_is_committed_is_not_processed_again(log: EventLog) -> None:
     assert len(written(log, JOBS)) == 1
 
 
+def test_a_chosen_record_is_processed_and_the_group_goes_on_as_before(log: EventLog) -> None:
+    publish(log, [relu(1), relu(2), relu(3)])
+    _, second, third = log.records(LAYERS)
+    with step(log, refuse_even) as dedupe:
+        dedupe.process(third)
+        dedupe.process(second)
+    assert written(log, JOBS) == job(relu(3))
+    assert len(written(log, DEAD_LETTERS)) == 1
+    with step(log) as dedupe:
+        dedupe.turn(limit=1)
+    assert written(log, JOBS) == [*job(relu(3)), *job(relu(1))]
+
+
 def test_a_stop_in_the_middle_of_a_batch_loses_nothing(log: EventLog) -> None:
     publish(log, [relu(1), relu(2)])
 

@@ -5,27 +5,26 @@ from dataclasses import dataclass
 from benanza.publishing.event import model_published, zoo_of
 from benanza.publishing.inline import inline_content
 from benanza.request import RunRequest
-from benanza_ingest.core import checkpoint_id, model_id
+from benanza_ingest.core import model_id
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.parse import parse
 from benanza_ingest.reading.source import Fetch, FetchedModel, fetch
-from benanza_ingest.resolving.bind import bind
+from benanza_ingest.resolving.bind import Binding, bind
 from benanza_schemas.events import ModelPublished
 
 
 @dataclass(frozen=True)
 class AskedModel:
-    """A model at one batch size, and what will become of it.
+    """A model at one batch size.
 
-    `model` is how the user named it, `batch` the batch size bound. `model_id` and
-    `checkpoint_id` are those of the `CheckpointIngested` that ingest makes of it.
+    `model` is how the user named it, `batch` the batch size bound, `model_id` what others know it
+    by.
     """
 
     model: str
     event: ModelPublished
     batch: int
     model_id: str
-    checkpoint_id: str
 
 
 def asked_models(
@@ -37,29 +36,34 @@ def asked_models(
     request binds.
     """
     fetched = fetch(model, limits)
-    batches = request.batch_sizes or (None,)
+    found = []
+    for event in published_models(fetched, request):
+        binding = binding_of(event, fetched.content, limits)
+        identity = model_id(fetched.sha256, binding.batch, binding.dims)
+        found.append(AskedModel(model, event, binding.batch, identity))
+    return found
+
+
+def published_models(fetched: FetchedModel, request: RunRequest) -> list[ModelPublished]:
+    """The events that publish a model, one for each batch size asked for."""
     content = inline_content(fetched.content) if fetched.whole else None
-    return [_asked_model(model, fetched, content, batch, request, limits) for batch in batches]
+    return [
+        model_published(
+            name=fetched.name,
+            sha256=fetched.sha256,
+            uri=fetched.uri,
+            zoo=zoo_of(fetched),
+            batch_sizes=() if batch is None else (batch,),
+            dims=request.dims,
+            content=content,
+        )
+        for batch in request.batch_sizes or (None,)
+    ]
 
 
-def _asked_model(
-    model: str,
-    fetched: FetchedModel,
-    content: bytes | None,
-    batch: int | None,
-    request: RunRequest,
-    limits: Limits,
-) -> AskedModel:
-    binding = bind(parse(fetched.content, limits), batch, request.dims)
-    identity = model_id(fetched.sha256, binding.batch, binding.dims)
-    event = model_published(
-        name=fetched.name,
-        sha256=fetched.sha256,
-        uri=fetched.uri,
-        zoo=zoo_of(fetched),
-        batch_sizes=() if batch is None else (batch,),
-        dims=request.dims,
-        content=content,
-    )
-    checkpoint = checkpoint_id(event.name, event.zoo, identity)
-    return AskedModel(model, event, binding.batch, identity, checkpoint)
+def binding_of(published: ModelPublished, content: bytes, limits: Limits) -> Binding:
+    """What the event binds in its model, at the first batch size. `content` are the bytes of its
+    file. Raises `ModelError` if it is no model, or lacks a dimension that is bound.
+    """
+    batch = next(iter(published.batch_sizes), None)
+    return bind(parse(content, limits), batch, published.dims)

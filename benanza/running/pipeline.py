@@ -4,14 +4,14 @@ Each stage is a step with an offset of its own, and the ids of its events follow
 So a run may be stopped at any point, and the next one goes on from there.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 import msgspec
 
 from benanza.errors import about_model
 from benanza.installation.embedded import analyze, drain, fill, opened_log
-from benanza.publishing.asked_models import AskedModel, asked_models
+from benanza.publishing.asked_models import binding_of, published_models
 from benanza.request import BoundPolicy, RunRequest
 from benanza.results.bounds import FailedModel, LowerBounds
 from benanza.running.again import ask_again, becomes_quiet
@@ -28,6 +28,7 @@ from benanza_backbone.event_log.readable import readable
 from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings
 from benanza_dedupe.step import dedupe_step
+from benanza_ingest.core import is_current
 from benanza_ingest.limits import Limits, limits_of
 from benanza_ingest.published import ingest_published
 from benanza_ingest.reading.source import Fetch, fetch
@@ -43,6 +44,7 @@ from benanza_schemas.events import (
     DeadLetter,
     LayerUse,
     ModelIngested,
+    ModelPublished,
 )
 from benanza_schemas.topics import CHECKPOINTS, DEAD_LETTERS, GRAPHS, JOBS, RESULTS
 
@@ -81,7 +83,8 @@ def run(
                 progress.advance(step.turn(limit=1))
         with watch.stage("dedupe"), dedupe_step(log, now) as step:
             drain(step)
-        models = _ingested(log, asked)
+        ingested = _ingested(log, asked)
+        models = list(ingested.values())
         bounds: list[ModelBound] = []
         system_id = ""
         if models:
@@ -100,57 +103,60 @@ def run(
             bounds=tuple(bounds),
             layers=layers,
             seconds=watch.seconds,
-            errors=(*errors, *_without_bounds(log, asked, models, bounds)),
+            errors=(*errors, *_without_bounds(log, asked, ingested, bounds)),
         )
 
 
 def _publish(
     request: RunRequest, log: EventLog, limits: Limits, progress: RunProgress, fetch: Fetch
-) -> tuple[list[AskedModel], list[FailedModel]]:
-    """Publishes the models that aren't ingested yet. Returns the models asked for, and those that
-    can't be had."""
-    asked: dict[str, AskedModel] = {}
+) -> tuple[dict[str, str], list[FailedModel]]:
+    """Publishes the models that aren't ingested yet. Returns the events' ids, each with the name of
+    the model asked for, and the models that can't be had."""
+    asked: dict[str, str] = {}
+    new: list[ModelPublished] = []
     errors: list[FailedModel] = []
+    known = {checkpoint.published_id for checkpoint in _checkpoints(log)}
     progress.stage("fetching models", len(request.models))
     for model in request.models:
         try:
-            models = asked_models(model, request, limits, fetch)
-            asked |= {asked_model.checkpoint_id: asked_model for asked_model in models}
+            fetched = fetch(model, limits)
+            events = {each.event_id: each for each in published_models(fetched, request)}
+            unknown = [events[key] for key in events if key not in known | asked.keys()]
+            for event in unknown:
+                # Refuses a damaged file and a misspelt dimension here, where somebody looks.
+                binding_of(event, fetched.content, limits)
+            asked |= dict.fromkeys(events, model)
+            new += unknown
         except BenanzaError as error:
             errors.append(FailedModel(model=model, reason=about_model(model, str(error))))
         progress.advance()
-    known = {checkpoint.event_id for checkpoint in _checkpoints(log, asked.values())}
-    new = [asked_model.event for key, asked_model in asked.items() if key not in known]
     log.append([as_message(event) for event in new])
-    return list(asked.values()), errors
+    return asked, errors
 
 
-def _checkpoints(log: EventLog, asked: Collection[AskedModel]) -> list[CheckpointIngested]:
-    """Those of the models asked for that were ingested, in that order."""
-    keys = {model.model_id.encode() for model in asked}
-    events = (event for _, event in readable(log, CHECKPOINTS, keys))
-    checkpoints = {
-        event.event_id: event for event in events if isinstance(event, CheckpointIngested)
-    }
-    return [
-        checkpoints[model.checkpoint_id] for model in asked if model.checkpoint_id in checkpoints
-    ]
+def _checkpoints(log: EventLog) -> Iterator[CheckpointIngested]:
+    """All that this version of ingest has made."""
+    for _, event in readable(log, CHECKPOINTS):
+        if isinstance(event, CheckpointIngested) and is_current(event):
+            yield event
 
 
-def _ingested(log: EventLog, asked: Collection[AskedModel]) -> list[ModelIngested]:
-    """What ingest found in the models asked for, in that order. The event ids are those of the
-    graphs, which other models may have brought.
+def _ingested(log: EventLog, asked: Iterable[str]) -> dict[str, ModelIngested]:
+    """What ingest found in the models that these events published, by the ids of the events, in
+    that order. Its own event ids are those of the graphs, which other models may have brought.
     """
-    checkpoints = _checkpoints(log, asked)
-    keys = {checkpoint.architecture_id.encode() for checkpoint in checkpoints}
+    wanted = set(asked)
+    checkpoints = {c.published_id: c for c in _checkpoints(log) if c.published_id in wanted}
+    keys = {each.architecture_id.encode() for each in checkpoints.values()}
     events = (event for _, event in readable(log, GRAPHS, keys))
     graphs = {event.architecture_id: event for event in events if isinstance(event, ModelIngested)}
-    return [
-        _of_checkpoint(graphs[checkpoint.architecture_id], checkpoint)
-        for checkpoint in checkpoints
-        if checkpoint.architecture_id in graphs
-        and len(checkpoint.layer_names) == len(graphs[checkpoint.architecture_id].layers)
-    ]
+    found = {}
+    for key in asked:
+        checkpoint = checkpoints.get(key)
+        graph = graphs.get(checkpoint.architecture_id) if checkpoint else None
+        if checkpoint and graph and len(checkpoint.layer_names) == len(graph.layers):
+            found[key] = _of_checkpoint(graph, checkpoint)
+    return found
 
 
 def _of_checkpoint(graph: ModelIngested, checkpoint: CheckpointIngested) -> ModelIngested:
@@ -244,22 +250,20 @@ def _bounds(
 
 def _without_bounds(
     log: EventLog,
-    asked: Iterable[AskedModel],
-    models: Iterable[ModelIngested],
+    asked: Mapping[str, str],
+    ingested: Mapping[str, ModelIngested],
     bounds: Iterable[ModelBound],
 ) -> list[FailedModel]:
     """The models that have no bound, each with the reason from the dead letters."""
     bounded = {bound.model_id for bound in bounds}
-    failed = [model for model in asked if model.model_id not in bounded]
-    if not failed:
-        return []
-    reasons = _reasons(log)
-    graphs = {model.model_id: model.event_id for model in models}
+    of_bounds = {key for key, graph in ingested.items() if graph.model_id in bounded}
+    failed = [key for key in asked if key not in of_bounds]
+    reasons = _reasons(log) if failed else {}
     errors = []
-    for model in failed:
-        ids = (model.event.event_id, graphs.get(model.model_id))
+    for key in failed:
+        ids = (key, ingested[key].event_id) if key in ingested else (key,)
         reason = next((reasons[i] for i in ids if i in reasons), "no bound was found for it")
-        errors.append(FailedModel(model=model.model, reason=about_model(model.model, reason)))
+        errors.append(FailedModel(model=asked[key], reason=about_model(asked[key], reason)))
     return errors
 
 

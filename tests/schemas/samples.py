@@ -1,4 +1,4 @@
-"""An event of each kind with every field set: what the golden bytes of version 15 say."""
+"""An event of each kind with every field set: what the golden bytes of version 16 say."""
 
 from datetime import UTC, datetime
 
@@ -181,6 +181,7 @@ EVENTS: tuple[AnyEvent, ...] = (
         batch=8,
         dims={"past": 0, "sequence": 128},
         layer_names=("conv1", "", "foo"),
+        published_id=some_id("1"),
     ),
     LayerSeen(
         event_id=some_id("3"),

@@ -134,7 +134,8 @@ class CheckpointIngested(Event, frozen=True, kw_only=True):
     `model_id`.
 
     The fields are those of `ModelIngested`; `layer_names` are the names of the architecture's
-    layers in this model, in their order.
+    layers in this model, in their order. `published_id` is the id of the `ModelPublished` that it
+    follows from, empty in what was written before version 16.
     """
 
     model_id: Hash
@@ -146,3 +147,4 @@ class CheckpointIngested(Event, frozen=True, kw_only=True):
     batch: Positive
     dims: Dims
     layer_names: Names
+    published_id: MaybeHash = ""

@@ -75,7 +75,7 @@ def events_of(published: ModelPublished, models: Iterable[ExtractedModel]) -> li
     events: list[Ingested] = []
     for model in models:
         ingested = _ingested(published, model)
-        events += [ingested, _checkpoint(ingested)]
+        events += [ingested, _checkpoint(published, ingested)]
         events.extend(_seen(ingested, model))
     return events
 
@@ -91,9 +91,15 @@ def ingested_id(name: str, zoo: str, model_id: str) -> str:
     return event_id("ModelIngested", name, zoo, model_id, INGEST_VERSION)
 
 
-def checkpoint_id(name: str, zoo: str, model_id: str) -> str:
-    """The id of the `CheckpointIngested` of a model with this name, zoo and model id."""
-    return event_id("CheckpointIngested", name, zoo, model_id, INGEST_VERSION)
+def checkpoint_id(published_id: str, model_id: str) -> str:
+    """The id of the `CheckpointIngested` of a model that was published by the event of this id."""
+    return event_id("CheckpointIngested", published_id, model_id, INGEST_VERSION)
+
+
+def is_current(checkpoint: CheckpointIngested) -> bool:
+    """Whether this version of ingest made it; another one may say something else of the model."""
+    made = checkpoint_id(checkpoint.published_id, checkpoint.model_id)
+    return checkpoint.event_id == made
 
 
 def _ingested(published: ModelPublished, model: ExtractedModel) -> ModelIngested:
@@ -129,9 +135,9 @@ def _ingested(published: ModelPublished, model: ExtractedModel) -> ModelIngested
     )
 
 
-def _checkpoint(model: ModelIngested) -> CheckpointIngested:
+def _checkpoint(published: ModelPublished, model: ModelIngested) -> CheckpointIngested:
     return CheckpointIngested(
-        event_id=checkpoint_id(model.name, model.zoo, model.model_id),
+        event_id=checkpoint_id(published.event_id, model.model_id),
         model_id=model.model_id,
         architecture_id=model.architecture_id,
         name=model.name,
@@ -141,6 +147,7 @@ def _checkpoint(model: ModelIngested) -> CheckpointIngested:
         batch=model.batch,
         dims=model.dims,
         layer_names=tuple(use.name for use in model.layers),
+        published_id=published.event_id,
     )
 
 

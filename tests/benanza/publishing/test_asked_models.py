@@ -1,4 +1,4 @@
-"""What is published for a model, and what is foretold of it."""
+"""What is published for a model, and the id of the model."""
 
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from onnx import helper, numpy_helper
 from benanza.publishing.asked_models import asked_models
 from benanza.request import RunRequest
 from benanza_backbone.errors import BenanzaError
+from benanza_ingest.core import is_current
 from benanza_ingest.limits import Limits
 from benanza_ingest.published import content_of, ingest_published
 from benanza_ingest.reading.zoo import zoo_path
@@ -40,7 +41,7 @@ def product(path: Path, rows: int, *, random_weights: bool = False) -> Path:
 
 @pytest.mark.parametrize("batch_sizes", [(), (1,), (1, 8)])
 @pytest.mark.parametrize("model", ["zoo:squeezenet", "product"])
-def test_ingest_makes_what_was_foretold(
+def test_ingest_names_the_event_that_published_a_model(
     tmp_path: Path, model: str, batch_sizes: tuple[int, ...]
 ) -> None:
     """Or a run would ingest again and again, and not find the bounds of its models."""
@@ -57,12 +58,13 @@ def test_ingest_makes_what_was_foretold(
             for event in ingest_published(asked.event, LIMITS)
             if isinstance(event, CheckpointIngested)
         ]
-        assert checkpoint.event_id == asked.checkpoint_id
+        assert checkpoint.published_id == asked.event.event_id
+        assert is_current(checkpoint)
         assert checkpoint.model_id == asked.model_id
     assert len({asked.model_id for asked in found}) == len(found)
 
 
-def test_an_input_that_is_given_a_value_is_foretold(tmp_path: Path) -> None:
+def test_another_value_of_an_input_makes_another_model(tmp_path: Path) -> None:
     model = onnx.parser.parse_model(
         '<ir_version: 8, opset_import: ["": 17]> g (float[batch,4] x, int64 sr) => (float[N,4] y)'
         " <int64 k = {16}> { c = Equal(sr, k) y = If (c) <then_branch = t () => (float[N,4] a)"

@@ -10,7 +10,7 @@ from benanza.running.counting import benchmarked_layers
 from benanza.suites.results import OF_SUITES
 from benanza_backbone.clickhouse.rows import has_its_own
 from benanza_backbone.event_log.event_log import EventLog
-from benanza_backbone.event_log.readable import readable
+from benanza_backbone.event_log.readable import events_of
 from benanza_backbone.event_log.standing import standing_measurements
 from benanza_schemas.events import (
     BenchmarkRequested,
@@ -70,8 +70,8 @@ def progress_in_log(log: EventLog, model: str = "") -> Progress:
     }
     jobs = {record.key.decode(errors="replace") for record in log.records(JOBS)}
     if model:
-        architectures = set(models.values())
-        graphs = (graph for graph in _graphs(log) if graph.architecture_id in architectures)
+        keys = {architecture.encode() for architecture in models.values()}
+        graphs = events_of(log, GRAPHS, ModelIngested, keys)
         layers = {layer for graph in graphs for layer in benchmarked_layers(graph)}
     else:
         layers = jobs
@@ -109,19 +109,11 @@ def waiting_on(method: str, untried: int) -> int:
 
 def _models(log: EventLog) -> Iterator[ModelIngested | CheckpointIngested]:
     """What says of a model that it is ingested; of one before version 10, its graph does."""
-    for _, event in readable(log, CHECKPOINTS):
-        if isinstance(event, CheckpointIngested):
-            yield event
-    yield from (graph for graph in _graphs(log) if has_its_own(graph))
-
-
-def _graphs(log: EventLog) -> Iterator[ModelIngested]:
-    return (event for _, event in readable(log, GRAPHS) if isinstance(event, ModelIngested))
+    yield from events_of(log, CHECKPOINTS, CheckpointIngested)
+    yield from filter(has_its_own, events_of(log, GRAPHS, ModelIngested))
 
 
 def _titles(log: EventLog, fingerprints: set[str]) -> dict[str, str]:
     keys = {fingerprint.encode() for fingerprint in fingerprints}
-    jobs = (job for _, job in readable(log, JOBS, keys))
-    return {
-        job.fingerprint: job.layer.title() for job in jobs if isinstance(job, BenchmarkRequested)
-    }
+    jobs = events_of(log, JOBS, BenchmarkRequested, keys)
+    return {job.fingerprint: job.layer.title() for job in jobs}

@@ -9,7 +9,7 @@ from benanza.results.operating import MovedOffset, Replay
 from benanza.services import SERVICES
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import Consumer, EventLog, Partition
-from benanza_backbone.event_log.readable import readable
+from benanza_backbone.event_log.readable import events_of
 from benanza_backbone.settings import Settings
 from benanza_schemas.consumer_groups import (
     RUNNER,
@@ -109,10 +109,10 @@ def _seek(consumer: Consumer, origin: Origin) -> None:
 
 def _runners_group(log: EventLog, group: str | None) -> str:
     """The group named, if a runner under that name has published a result."""
-    known = set()
-    for _, event in readable(log, RESULTS):
-        if isinstance(event, LayerMeasured):
-            known.add(runner_group(event.system.system_id, event.precision).name)
+    known = {
+        runner_group(event.system.system_id, event.precision).name
+        for event in events_of(log, RESULTS, LayerMeasured)
+    }
     if group in known:
         return str(group)
     named = f"no runner of group {group} has published a result" if group else "name the group"

@@ -8,7 +8,7 @@ from benanza.results.operating import RetriedLayers
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import EventLog
-from benanza_backbone.event_log.readable import readable
+from benanza_backbone.event_log.readable import events_of
 from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings
 from benanza_runner.measured_layers import asked_again
@@ -58,8 +58,7 @@ def jobs_of(
     keys = {fingerprint.encode() for fingerprint in fingerprints}
     jobs: dict[str, BenchmarkRequested] = {}
     there: set[str] = set()
-    for _, job in readable(log, JOBS, keys):
-        if isinstance(job, BenchmarkRequested):
-            jobs.setdefault(job.fingerprint, job)
-            there.add(job.event_id)
-    return jobs, there
+    for job in events_of(log, JOBS, BenchmarkRequested, keys):
+        found.setdefault(job.fingerprint, job)
+        there.add(job.event_id)
+    return found, there

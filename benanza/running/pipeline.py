@@ -24,7 +24,7 @@ from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import EventLog, Record
-from benanza_backbone.event_log.readable import readable
+from benanza_backbone.event_log.readable import events_of, readable
 from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings
 from benanza_dedupe.step import dedupe_step
@@ -136,9 +136,7 @@ def _publish(
 
 def _checkpoints(log: EventLog) -> Iterator[CheckpointIngested]:
     """All that this version of ingest has made."""
-    for _, event in readable(log, CHECKPOINTS):
-        if isinstance(event, CheckpointIngested) and is_current(event):
-            yield event
+    return filter(is_current, events_of(log, CHECKPOINTS, CheckpointIngested))
 
 
 def _ingested(log: EventLog, asked: Iterable[str]) -> dict[str, ModelIngested]:
@@ -148,8 +146,7 @@ def _ingested(log: EventLog, asked: Iterable[str]) -> dict[str, ModelIngested]:
     wanted = set(asked)
     checkpoints = {c.published_id: c for c in _checkpoints(log) if c.published_id in wanted}
     keys = {each.architecture_id.encode() for each in checkpoints.values()}
-    events = (event for _, event in readable(log, GRAPHS, keys))
-    graphs = {event.architecture_id: event for event in events if isinstance(event, ModelIngested)}
+    graphs = {graph.architecture_id: graph for graph in events_of(log, GRAPHS, ModelIngested, keys)}
     found = {}
     for key in asked:
         checkpoint = checkpoints.get(key)
@@ -219,16 +216,12 @@ def _benchmark(
 def _jobs(log: EventLog, models: Iterable[ModelIngested], benchmarks: Benchmarks) -> list[Record]:
     """The jobs of these models that are still to be done. Of each layer the last job counts."""
     layers = {layer.encode() for model in models for layer in benchmarked_layers(model)}
-    last = {record.key: record for record in log.records(JOBS) if record.key in layers}
-    return [record for record in last.values() if _waits(record, benchmarks)]
-
-
-def _waits(record: Record, benchmarks: Benchmarks) -> bool:
-    try:
-        job = decode(record.value)
-    except DecodeError:
-        return True  # So that it becomes a dead letter.
-    return isinstance(job, BenchmarkRequested) and benchmarks.wait(job)
+    last = {record.key: (record, job) for record, job in readable(log, JOBS, layers)}
+    return [
+        record
+        for record, job in last.values()
+        if isinstance(job, BenchmarkRequested) and benchmarks.wait(job)
+    ]
 
 
 def _bounds(
@@ -270,10 +263,9 @@ def _without_bounds(
 def _reasons(log: EventLog) -> dict[str, str]:
     """The reasons of dead letters, by the ids of the events that they hold."""
     reasons = {}
-    for _, letter in readable(log, DEAD_LETTERS):
-        if isinstance(letter, DeadLetter):
-            try:
-                reasons[decode(letter.value).event_id] = letter.reason
-            except DecodeError:
-                continue  # The record wasn't an event, so it has no id.
+    for letter in events_of(log, DEAD_LETTERS, DeadLetter):
+        try:
+            reasons[decode(letter.value).event_id] = letter.reason
+        except DecodeError:
+            continue  # The record wasn't an event, so it has no id.
     return reasons

@@ -3,12 +3,15 @@
 import logging
 from collections.abc import Collection, Iterator
 from functools import cache
+from typing import TypeVar
 
 from benanza_backbone.event_log.event_log import EventLog, Record
 from benanza_schemas.codec import DecodeError, decode
-from benanza_schemas.events import AnyEvent
+from benanza_schemas.events import AnyEvent, Event
 
 log = logging.getLogger(__name__)
+
+Kind = TypeVar("Kind", bound=Event)
 
 
 def readable(
@@ -31,6 +34,13 @@ def readable(
         yield record, event
     if unreadable:
         _log_unreadable(topic, unreadable)
+
+
+def events_of(
+    event_log: EventLog, topic: str, kind: type[Kind], keys: Collection[bytes] | None = None
+) -> Iterator[Kind]:
+    """The events of one kind among those of `readable`."""
+    return (event for _, event in readable(event_log, topic, keys) if isinstance(event, kind))
 
 
 @cache  # A command may read a topic several times.

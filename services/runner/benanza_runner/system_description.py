@@ -6,7 +6,7 @@ import msgspec
 
 from benanza_backbone.clock import Clock
 from benanza_backbone.event_log.event_log import EventLog
-from benanza_backbone.event_log.readable import readable
+from benanza_backbone.event_log.readable import events_of
 from benanza_backbone.service.processor import as_message
 from benanza_runner.core import Runner, description_id
 from benanza_runner.runtime import Runtime
@@ -47,6 +47,6 @@ def describe_system(
 
 def _descriptions(log: EventLog, system_id: str) -> Iterator[SystemMeasured]:
     """Those that were measured here: imported ones may be taken back, and count only instead."""
-    for _, event in readable(log, RESULTS, (system_id.encode(),)):
-        if isinstance(event, SystemMeasured) and not recording_of(event):
+    for event in events_of(log, RESULTS, SystemMeasured, (system_id.encode(),)):
+        if not recording_of(event):
             yield event

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from benanza_backbone.event_log.event_log import Message
-from benanza_backbone.event_log.readable import readable
+from benanza_backbone.event_log.readable import events_of, readable
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_backbone.service.processor import as_message
+from benanza_schemas.events import LayerMeasured, SystemMeasured
 from benanza_schemas.topics import RESULTS
 from tests.backbone.sample_events import CONV_ID, CONV_MEASURED, RELU_MEASURED
 
@@ -25,6 +26,8 @@ def test_records_that_are_no_events_are_left_out_and_counted_in_one_line(
             found = list(readable(log, RESULTS))
             again = list(readable(log, RESULTS, keys=(CONV_ID.encode(),)))
             assert list(readable(log, RESULTS)) == found
+            assert list(events_of(log, RESULTS, LayerMeasured)) == [event for _, event in found]
+            assert list(events_of(log, RESULTS, SystemMeasured)) == []
     assert [event for _, event in found] == [CONV_MEASURED, RELU_MEASURED]
     assert [record.value for record, _ in found] == [messages[0].value, messages[2].value]
     assert [event for _, event in again] == [CONV_MEASURED]

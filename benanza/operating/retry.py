@@ -59,6 +59,6 @@ def jobs_of(
     jobs: dict[str, BenchmarkRequested] = {}
     there: set[str] = set()
     for job in events_of(log, JOBS, BenchmarkRequested, keys):
-        found.setdefault(job.fingerprint, job)
+        jobs.setdefault(job.fingerprint, job)
         there.add(job.event_id)
-    return found, there
+    return jobs, there

@@ -120,7 +120,9 @@ def _publish(
     for model in request.models:
         try:
             fetched = fetch(model, limits)
-            events = {each.event_id: each for each in published_models(fetched, request)}
+            events = {
+                published.event_id: published for published in published_models(fetched, request)
+            }
             unknown = [events[key] for key in events if key not in known | asked.keys()]
             for event in unknown:
                 # Refuses a damaged file and a misspelt dimension here, where somebody looks.
@@ -145,15 +147,15 @@ def _ingested(log: EventLog, asked: Iterable[str]) -> dict[str, ModelIngested]:
     """
     wanted = set(asked)
     checkpoints = {c.published_id: c for c in _checkpoints(log) if c.published_id in wanted}
-    keys = {each.architecture_id.encode() for each in checkpoints.values()}
+    keys = {known.architecture_id.encode() for known in checkpoints.values()}
     graphs = {graph.architecture_id: graph for graph in events_of(log, GRAPHS, ModelIngested, keys)}
-    found = {}
+    ingested = {}
     for key in asked:
         checkpoint = checkpoints.get(key)
         graph = graphs.get(checkpoint.architecture_id) if checkpoint else None
         if checkpoint and graph and len(checkpoint.layer_names) == len(graph.layers):
-            found[key] = _of_checkpoint(graph, checkpoint)
-    return found
+            ingested[key] = _of_checkpoint(graph, checkpoint)
+    return ingested
 
 
 def _of_checkpoint(graph: ModelIngested, checkpoint: CheckpointIngested) -> ModelIngested:

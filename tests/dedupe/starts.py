@@ -36,12 +36,11 @@ LOOK_S = 0.2
 
 
 class Outcome(NamedTuple):
-    """`seconds` from the first start until nothing waited. `lost` counts the events that came only
-    because they were read again. `wrong` says what is not as it should be, empty if all is well.
+    """`seconds` from the first start until nothing waited. `wrong` says what is not as it should
+    be, empty if all is well.
     """
 
     seconds: float
-    lost: int
     wrong: str
 
 
@@ -54,7 +53,6 @@ class Copies:
         self._folder = folder
         self._log = log
         self._running: dict[int, ServiceProcess] = {}
-        self._said = ""
 
     def publish(self, count: int) -> None:
         """So many events, of layers that were not there before."""
@@ -86,7 +84,7 @@ class Copies:
         jobs = {each.fingerprint for each in events if isinstance(each, BenchmarkRequested)}
         if not wrong and len(jobs) != self.published:
             wrong = f"{self.published - len(jobs)} of {self.published} layers have no job"
-        return Outcome(seconds, self._said.count("got lost on their way"), wrong)
+        return Outcome(seconds, wrong)
 
     def _started(self, number: int) -> ServiceProcess:
         folder = self._folder / f"copy-{number}"
@@ -96,7 +94,6 @@ class Copies:
     def _end(self, number: int, how: Callable[[ServiceProcess], object]) -> None:
         with self._running.pop(number) as service:
             how(service)
-            self._said += service.errors()
 
     def _waited(self) -> str:
         deadline = time.monotonic() + PATIENCE_S
@@ -169,7 +166,7 @@ def run(scenario: Scenario, kafka: KafkaConnection, folder: Path) -> Outcome:
             scenario(copies)
             return copies.outcome(began)
         except (AssertionError, BenanzaError) as error:
-            return Outcome(time.monotonic() - began, 0, f"{type(error).__name__}: {error}")
+            return Outcome(time.monotonic() - began, f"{type(error).__name__}: {error}")
 
 
 def main() -> int:
@@ -213,8 +210,7 @@ def _line(name: str, outcomes: Sequence[Outcome]) -> str:
     seconds = sorted(each.seconds for each in outcomes)
     return (
         f"{name}: {sum(not each.wrong for each in outcomes)} of {len(outcomes)} well; "
-        f"{statistics.median(seconds):.1f} s ({seconds[0]:.1f} to {seconds[-1]:.1f}); "
-        f"{sum(each.lost > 0 for each in outcomes)} times events got lost and were read again"
+        f"{statistics.median(seconds):.1f} s ({seconds[0]:.1f} to {seconds[-1]:.1f})"
     )
 
 

@@ -1,7 +1,7 @@
 """The agent in Faust's own test harness: a real RocksDB table, and a producer that records."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,12 +10,8 @@ from typing import Any
 import faust
 import pytest
 
-from benanza_backbone.event_log.event_log import Partition
-from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_backbone.kafka.connection import KafkaConnection
-from benanza_backbone.kafka.group import GroupProgress, PartitionProgress
 from benanza_backbone.service.circuit_breaker import MAX_IN_A_ROW, CircuitOpenError
-from benanza_backbone.service.processor import as_message
 from benanza_backbone.telemetry import REGISTRY
 from benanza_dedupe.agent import DedupeAgent, create_app
 from benanza_dedupe.owners import OwnersTableError
@@ -60,12 +56,8 @@ class Harness:
         """How many events are done."""
         return processed_ever() - self._processed_before
 
-    async def put(
-        self, value: bytes | None, key: bytes | None = b"key", offset: int | None = None
-    ) -> faust.Event:
-        """A record of the topic `layers`, the next one by default, after the agent had it."""
-        if offset is not None:
-            self._agent.sent_offset = offset
+    async def put(self, value: bytes | None, key: bytes | None = b"key") -> faust.Event:
+        """The next record of the topic `layers`, after the agent had it."""
         event: faust.Event = await self._agent.put(value, key=key)
         for _ in range(5):
             await asyncio.sleep(0)
@@ -87,30 +79,13 @@ class Harness:
             yield self
 
 
-class NothingCommitted(GroupProgress):
-    """What the brokers would say of a group that has done nothing yet."""
-
-    def __init__(self) -> None:
-        super().__init__(CONNECTION, "dedupe")
-
-    def of(self, partitions: Iterable[Partition]) -> dict[Partition, PartitionProgress]:
-        return dict.fromkeys(partitions, PartitionProgress(0, 0))
-
-
-def log_of(folder: Path) -> SqliteEventLog:
-    """The log from which the agent reads what got lost; its offsets begin at 1."""
-    return SqliteEventLog(folder / "events.sqlite")
-
-
 @asynccontextmanager
 async def harness(folder: Path) -> AsyncIterator[Harness]:
     """A new agent over the table in this folder."""
     failures: list[BaseException] = []
     app = create_app(CONNECTION, folder)
     app.finalize()
-    dedupe = DedupeAgent(
-        app, CONNECTION, lambda: NOON, failures.append, NothingCommitted(), lambda: log_of(folder)
-    )
+    dedupe = DedupeAgent(app, CONNECTION, lambda: NOON, failures.append)
     async with Harness(app, dedupe, failures).started() as started:
         yield started
     # Gives up the lock on the folder, as the end of a process does.
@@ -159,28 +134,6 @@ def test_the_same_event_again_gives_the_same_job_again(tmp_path: Path) -> None:
             await dedupe.put(encode(seen(RELU, "alexnet")))
         first, second = dedupe.written("jobs")
         assert first == second
-
-    run(tmp_path, test)
-
-
-def test_events_that_got_lost_are_read_from_the_log(tmp_path: Path) -> None:
-    """They got lost while partitions changed hands, and their layers never had jobs."""
-    events = [as_message(seen(chain(("Relu",), n), "alexnet")) for n in range(1, 5)]
-    with log_of(tmp_path) as log:
-        log.append(events)
-
-    async def test(dedupe: Harness) -> None:
-        dedupe.producer.held = True
-        event = await dedupe.put(events[3].value, offset=4)
-        async with asyncio.timeout(10):
-            while len(dedupe.written("jobs")) < 4:
-                await asyncio.sleep(0.01)
-        assert not event.message.acked, "nothing is durable yet"
-        dedupe.producer.release()
-        await dedupe.dedupe.drain()
-        assert event.message.acked
-        assert dedupe.processed() == 4
-        assert dedupe.failures == []
 
     run(tmp_path, test)
 

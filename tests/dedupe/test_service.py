@@ -223,51 +223,6 @@ def test_killed_at_any_moment_it_loses_no_layer_and_works_on_within_20_s(
     killed_at_random(kafka, log, tmp_path, kills=3, events=4000)
 
 
-def test_what_gets_lost_between_broker_and_agent_is_read_from_the_log(
-    kafka: KafkaConnection, log: EventLog, tmp_path: Path
-) -> None:
-    log.append(layers(range(2000), "a"))
-    command = [sys.executable, "-m", "tests.dedupe.forgetful_service"]
-    environment = Installation(kafka, tmp_path).environment()
-    with ServiceProcess(command, environment, tmp_path) as service:
-        until(lambda: is_done(service))
-        assert service.errors().count("got lost on their way") > 5
-        assert service.stop() == 0, service.errors()
-    assert_each_has_its_job(log, range(2000))
-
-
-def test_what_gets_lost_last_is_read_from_the_log_although_nothing_comes_after_it(
-    kafka: KafkaConnection, log: EventLog, tmp_path: Path
-) -> None:
-    command = [sys.executable, "-m", "tests.dedupe.forgetful_service", "all"]
-    environment = Installation(kafka, tmp_path).environment()
-    with ServiceProcess(command, environment, tmp_path) as service:
-        until(service.ready)
-        log.append(layers(range(20), "a"))
-        until(lambda: consumed(service) >= 20 and is_done(service))
-        assert service.errors().count("got lost on their way") > 0
-        assert service.stop() == 0, service.errors()
-    assert_each_has_its_job(log, range(20))
-
-
-def test_what_gets_lost_behind_a_committed_event_does_not_hold_up_later_commits(
-    kafka: KafkaConnection, log: EventLog, tmp_path: Path
-) -> None:
-    """Faust commits nothing while the first event behind the last commit isn't acknowledged."""
-    log.append(layers(range(100), "a"))
-    with Installation(kafka, tmp_path).start("dedupe") as service:
-        until(lambda: consumed(service) >= 100 and is_done(service))
-        assert service.stop() == 0, service.errors()
-    log.append(layers(range(100, 300), "a"))
-    command = [sys.executable, "-m", "tests.dedupe.forgetful_service", "all"]
-    environment = Installation(kafka, tmp_path).environment()
-    with ServiceProcess(command, environment, tmp_path) as service:
-        until(lambda: is_done(service))
-        assert service.errors().count("got lost on their way") > 0
-        assert service.stop() == 0, service.errors()
-    assert_each_has_its_job(log, range(300))
-
-
 def test_it_waits_for_a_broker_that_is_away(
     kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
 ) -> None:

@@ -13,7 +13,6 @@ from benanza_backbone.event_log.event_log import Message, Record
 from benanza_backbone.service import dead_letter
 from benanza_backbone.service.processor import Processor
 from benanza_backbone.service.step import Step
-from benanza_dedupe.continuity import Continuity
 from benanza_dedupe.core import Dedupe
 from benanza_dedupe.in_flight import InFlight
 from benanza_runner.step import Benchmarks
@@ -166,18 +165,6 @@ def store_is_believed_to_keep_all() -> Iterator[None]:
         yield
 
 
-def gaps_are_not_seen() -> AbstractContextManager[object]:
-    """Dedupe takes what Faust gives it for all that there is."""
-
-    async def none(self: Continuity, partition: int, offset: int) -> Any:
-        self._next[partition] = offset + 1
-        lacking: tuple[Record, ...] = ()
-        for each in lacking:
-            yield each
-
-    return patch.object(Continuity, "lacking", none)
-
-
 DEFECTS: tuple[Defect, ...] = (
     committed_before_it_is_written,
     id_by_chance,
@@ -191,5 +178,4 @@ DEFECTS: tuple[Defect, ...] = (
     measurements_are_not_restored,
     graphs_are_expected_before_results,
     store_is_believed_to_keep_all,
-    gaps_are_not_seen,
 )

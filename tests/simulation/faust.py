@@ -1,12 +1,12 @@
 """Dedupe as a process of the simulation: its own agent, in a Faust that the simulation plays.
 
 What Faust does, and how it fails, is as `benanza_dedupe` describes it: records are fetched, taken,
-written in the background, acknowledged and committed at some later time; what was fetched may be
-dropped. The table is on the disk of the process, and in the changelog.
+written in the background, acknowledged and committed at some later time; what was fetched is
+dropped as partitions change hands. The table is on the disk of the process, and in the changelog.
 """
 
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,9 +14,7 @@ from faust.types import TP, ConsumerMessage
 
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import Message, Partition, Record
-from benanza_backbone.kafka.group import PartitionProgress
 from benanza_dedupe.agent import GROUP, DedupeAgent
-from benanza_dedupe.redelivery import Redelivery
 from benanza_schemas.topics import DEDUPE_OWNERS, LAYERS
 from tests.simulation.log import SimulatedConsumer, SimulatedLog
 from tests.simulation.world import Process, World
@@ -71,25 +69,6 @@ class Table:
         return [self._send(change) for change in changes]
 
 
-class Agent(DedupeAgent):
-    """Reads the log in no other thread, and has the clock of the simulation."""
-
-    def __init__(self, process: "Dedupe", app: Any, log: SimulatedLog) -> None:
-        connection: Any = SimpleNamespace(topic=lambda name: name)
-        group: Any = SimpleNamespace(of=process.progress)
-        super().__init__(app, connection, process.clock, process.failed, group, lambda: log)
-        self._redelivery = Redelivery(
-            self._continuity.next, self._read, self._deliver, process.monotonic_s
-        )
-
-    async def _begins_at(self, partition: int) -> int:
-        asked = Partition(LAYERS, partition)
-        return self._group.of([asked])[asked].following
-
-    async def _read(self, partition: int, offset: int) -> Sequence[Record]:
-        return self._read_log(Partition(LAYERS, partition), offset)
-
-
 class Dedupe(Process):
     """One process of dedupe."""
 
@@ -107,7 +86,8 @@ class Dedupe(Process):
         self._failure: BaseException | None = None
         self._on_assigned: list[Callable[..., Coroutine[Any, Any, None]]] = []
         self._held: set[TP] = set()
-        self._agent = Agent(self, self._app(), log)
+        connection: Any = SimpleNamespace(topic=lambda name: name)
+        self._agent = DedupeAgent(self._app(), connection, self.clock, self.failed)
 
     def work(self) -> None:
         fetched = self._consumer.poll(MOST_FETCHED, 0.0)
@@ -115,10 +95,9 @@ class Dedupe(Process):
             self._assigned()
         if self._lost != self.world.losses:
             self._lost = self.world.losses
-            self._drop(fetched)
+            self._drop()
         else:
-            self._events += map(self._agent._message, fetched)
-        _finish(self._agent.redeliver(self._positions()))
+            self._events += map(_message, fetched)
         for _ in range(self.world.rng.randint(0, len(self._events))):
             _finish(self._take(self._events.popleft()))
         if self._failure:
@@ -138,22 +117,6 @@ class Dedupe(Process):
         """The agent has to stop."""
         self._failure = error
 
-    def monotonic_s(self) -> float:
-        """Seconds that no jump of a clock reaches."""
-        return self.world.now().timestamp()
-
-    def progress(self, partitions: Iterable[Partition]) -> dict[Partition, PartitionProgress]:
-        """How far the group is."""
-        cluster = self.world.cluster
-        return {
-            at: PartitionProgress(cluster.committed(GROUP, at), cluster.end(at))
-            for at in partitions
-        }
-
-    def _positions(self) -> dict[int, PartitionProgress]:
-        held = self._consumer.position() if self._consumer.joined() else {}
-        return {at.number: each for at, each in self.progress(held).items()}
-
     def _assigned(self) -> None:
         """Partitions have changed hands: what was fetched goes, and the table is completed."""
         self._rebalances = self._consumer.rebalances()
@@ -167,12 +130,12 @@ class Dedupe(Process):
         for each in self._on_assigned:
             _finish(each())
 
-    def _drop(self, fetched: Sequence[Record]) -> None:
-        """What was fetched and not taken goes; what the group has committed, comes again."""
+    def _drop(self) -> None:
+        """What was taken is finished; what was fetched goes, and comes again."""
+        self.drain()
         self._events.clear()
         for at in self._consumer.position():
-            if committed := self.world.cluster.committed(GROUP, at):
-                self._consumer.seek(at, committed)
+            self._consumer.seek(at, self.world.cluster.committed(GROUP, at))
 
     async def _take(self, message: ConsumerMessage) -> None:
         """As the loop of the agent does it, which ends the service at an error."""
@@ -205,18 +168,15 @@ class Dedupe(Process):
 
     def _commit(self) -> None:
         acked, self._acked = self._acked, {}
-        committed = self.progress(acked)
         # `Consumer._should_commit` of Faust: what comes again doesn't set the group back.
-        ahead = {at: offset for at, offset in acked.items() if offset > committed[at].following}
+        committed = self.world.cluster.committed
+        ahead = {at: offset for at, offset in acked.items() if offset > committed(GROUP, at)}
         if ahead:
             self._consumer.commit_at(ahead)
 
     def _app(self) -> Any:
         async def send(topic: str, key: bytes, value: bytes, *_: object) -> Write:
             return self._send(Message(topic, key, value))
-
-        async def on_message(message: ConsumerMessage) -> None:
-            self._events.append(message)
 
         def connect(then: Callable[..., Coroutine[Any, Any, None]], weak: bool) -> None:
             self._on_assigned.append(then)
@@ -227,10 +187,24 @@ class Dedupe(Process):
             on_partitions_assigned=SimpleNamespace(connect=connect),
             agent=lambda *_, **__: lambda function: function,
             producer=SimpleNamespace(send=send),
-            consumer=SimpleNamespace(assignment=lambda: self._held, ack=self._acknowledge),
-            topics=SimpleNamespace(on_message=on_message),
-            consumer_generation_id=0,
         )
+
+
+def _message(record: Record) -> ConsumerMessage:
+    """A record as Faust fetches it."""
+    at = TP(record.partition.topic, record.partition.number)
+    return ConsumerMessage(
+        topic=at.topic,
+        partition=at.partition,
+        offset=record.offset,
+        timestamp=record.timestamp.timestamp(),
+        timestamp_type=0,
+        headers=None,
+        key=record.key,
+        value=record.value,
+        checksum=None,
+        tp=at,
+    )
 
 
 def _finish(work: Coroutine[Any, Any, None]) -> None:

@@ -21,7 +21,7 @@ FOUND = (
     Case(7, (2, 6, 0), (Fault(2, "jump", 5), Fault(39, "pause", 24))),
     Case(7, (2, 6, 0), (Fault(8, "jump", 5), Fault(22, "pause", 24))),
     Case(7, (2, 6, 0), (Fault(8, "jump", 5), Fault(43, "pause", 24))),
-    Case(35, (5, 2, 10, 9), (Fault(1, "jump", 5), Fault(47, "pause", 24))),
+    Case(35, (5, 2, 10, 9), (Fault(1, "jump", 5), Fault(40, "pause", 24))),
 )
 """Cases that ended otherwise once."""
 

@@ -52,8 +52,8 @@ KINDS = (
 a log or store that is away. `pause` is a process that is taken for dead while others take over, and
 goes on. `stop` ends it in order. `power` fails for all processes with the store, and what that has
 not synced is lost. `jump` sets its clock. `again` publishes something again. `delay` keeps a
-partition from all readers for a while. `compact` compacts the log. `lose` drops what dedupe has
-fetched.
+partition from all readers for a while. `compact` compacts the log. `lose` gives dedupe its
+partitions anew: what it has fetched goes.
 """
 
 

@@ -5,7 +5,6 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -13,7 +12,6 @@ from filelock import FileLock, Timeout
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_backbone.kafka.group import GroupProgress
-from benanza_backbone.kafka.log import KafkaEventLog
 from benanza_backbone.kafka.topics import create_topics
 from benanza_backbone.service.circuit_breaker import CircuitOpenError
 from benanza_backbone.service.process import DONE, FAILED
@@ -55,8 +53,8 @@ def serve(settings: Settings, started: Callable[[Sequence[str], str], None]) -> 
     # What derives from Faust's classes tells of each under the name of its own module.
     logging.getLogger("benanza_dedupe.owners").setLevel(logging.WARNING)
     # Why the app crashed is told at the end.
-    broker = ("aiokafka", "faust.transport.drivers.aiokafka", "benanza_dedupe.broker")
-    for library in (*broker, "faust.app.base"):
+    ours = ("benanza_dedupe.broker", "benanza_dedupe.consumer")
+    for library in ("aiokafka", "faust.transport.drivers.aiokafka", *ours, "faust.app.base"):
         logging.getLogger(library).setLevel(logging.CRITICAL)
     # On asyncio's own event loop. What is written to a connection that just closes is an error on
     # uvloop, which ends for good what keeps aiokafka's metadata up to date (aiokafka's issue 1038);
@@ -75,14 +73,7 @@ async def _serve(
     shutdown.on_signals()
     app = create_app(connection, folder)
     group = GroupProgress(connection, GROUP)
-    agent = DedupeAgent(
-        app,
-        connection,
-        lambda: datetime.now(UTC),
-        shutdown.request,
-        group,
-        partial(KafkaEventLog, connection),
-    )
+    agent = DedupeAgent(app, connection, lambda: datetime.now(UTC), shutdown.request)
     watch = Watch(app, agent, group, connection.topic(LAYERS), shutdown.request)
     with (
         group,

@@ -59,7 +59,6 @@ class Watch:
         self._kafka = ANSWERS
         self._ended = ""
         self._asked: asyncio.Future[dict[Partition, int]] | None = None
-        self._redelivering: asyncio.Future[None] | None = None
         app.on_partitions_assigned.connect(self._assigned, weak=False)
 
     async def run(self) -> None:
@@ -139,7 +138,7 @@ class Watch:
 
     async def _check(self) -> dict[Partition, int]:
         """How many records of each partition are still to be processed; of none, while no layers
-        can be taken. What Faust has lost of them is delivered again."""
+        can be taken."""
         held = [Partition(LAYERS, tp.partition) for tp in self._held()]
         progress = await asyncio.to_thread(self._group.of, held)
         waiting = {partition: at.waiting() for partition, at in progress.items()}
@@ -147,17 +146,7 @@ class Watch:
             self._standstill.look(sum(waiting.values()), self._done(progress))
         except StandstillError as error:
             self._on_standstill(error)
-        if not self._recovered():
-            return {}
-        if self._redelivering is None or self._redelivering.done():
-            self._redelivering = asyncio.ensure_future(self._redeliver(progress))
-        return waiting
-
-    async def _redeliver(self, progress: dict[Partition, PartitionProgress]) -> None:
-        try:
-            await self._agent.redeliver({each.number: at for each, at in progress.items()})
-        except Exception as error:  # noqa: BLE001  # of Faust's: the next look tries again
-            log.warning("can't deliver again what got lost: %r", error)
+        return waiting if self._recovered() else {}
 
     def _done(self, progress: dict[Partition, PartitionProgress]) -> Hashable:
         """Another value whenever something was done: an event, or a part of the recovery."""

@@ -152,9 +152,9 @@ def test_the_event_in_work_is_told_once(tmp_path: Path) -> None:
     run(tmp_path, test)
 
 
-def test_an_event_that_comes_while_the_service_stops_is_left(tmp_path: Path) -> None:
+def test_an_event_that_comes_after_a_failure_is_left(tmp_path: Path) -> None:
     async def test(dedupe: Harness) -> None:
-        await dedupe.dedupe.drain()
+        dedupe.dedupe._fail(ConnectionError("the broker is away"))
         event = await dedupe.put(encode(seen(RELU, "alexnet")))
         assert event.message.acked, "else a stop waits for it"
         assert dedupe.processed() == 0
@@ -187,7 +187,7 @@ def test_an_event_counts_as_processed_after_its_writes_and_those_before(tmp_path
         known = await dedupe.put(encode(seen(RELU, "vgg19")))
         assert (new.message.acked, known.message.acked) == (False, False)
         dedupe.producer.release()
-        await dedupe.dedupe.drain()
+        await asyncio.sleep(0)
         assert (new.message.acked, known.message.acked) == (True, True)
 
     run(tmp_path, test)
@@ -199,7 +199,7 @@ def test_a_write_that_fails_stops_the_service_and_leaves_the_event(tmp_path: Pat
         event = await dedupe.put(encode(seen(RELU, "alexnet")))
         dedupe.producer.fail(ConnectionError("the broker is away"))
         await dedupe.put(encode(seen(TANH, "alexnet")))
-        assert [str(error) for error in dedupe.failures] == ["the broker is away"]
+        assert {str(error) for error in dedupe.failures} == {"the broker is away"}
         assert not event.message.acked
         assert dedupe.processed() == 0
 

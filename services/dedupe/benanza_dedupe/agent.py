@@ -82,9 +82,9 @@ def create_app(connection: KafkaConnection, folder: Path) -> faust.App:
 class DedupeAgent:
     """Lets an app's layers through `core.Dedupe`.
 
-    `clock` gives the time, in UTC. `on_failure` is called when the service has to stop: a record
-    or the table can't be written, or so many events fail that the fault is hardly theirs. From
-    then on no event is taken.
+    `clock` gives the time, in UTC. `on_failure` is called, once or more, when the service has to
+    stop: a record or the table can't be written, or so many events fail that the fault is hardly
+    theirs. From then on no event is taken.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class DedupeAgent:
         self._app = app
         self._topic = connection.topic
         self._on_failure = on_failure
-        self._stopping = False
+        self._failed = False
         self._begun: dict[int, Record] = {}
         topic = partial(app.topic, key_serializer="raw", value_serializer="raw")
         table = app.Table(
@@ -124,11 +124,6 @@ class DedupeAgent:
             supervisor_strategy=CrashingSupervisor,
         )(self._run)
 
-    async def drain(self) -> None:
-        """Takes no more events, and returns when those taken are done."""
-        self._stopping = True
-        await self._in_flight.drained()
-
     def begun(self) -> Sequence[Record]:
         """Of each partition, the event taken last; nothing where none was since this was asked."""
         begun, self._begun = self._begun, {}
@@ -147,8 +142,8 @@ class DedupeAgent:
                 self._fail(error)
 
     async def _take(self, event: EventT[bytes]) -> None:
-        if self._stopping:
-            # It counts as neither processed nor in work, for which a stop would wait.
+        if self._failed:
+            # Neither processed nor in work, for which a stop would wait.
             event.message.acked = True
             return
         record = _record(event)
@@ -181,7 +176,7 @@ class DedupeAgent:
             RECORDS_PRODUCED.labels(message.topic).inc()
 
     def _fail(self, error: BaseException) -> None:
-        self._stopping = True
+        self._failed = True
         self._on_failure(error)
 
 

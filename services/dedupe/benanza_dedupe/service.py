@@ -91,7 +91,7 @@ async def _serve(
         await _create_topics(connection, shutdown)
         try:
             if not shutdown.requested.is_set():
-                await run_app(app, shutdown, agent.drain, settings.drain_timeout_s)
+                await run_app(app, shutdown, settings.drain_timeout_s)
         except StandstillError as error:
             log.critical("dedupe ends, and goes on when it is started again: %s", error)
             return FAILED

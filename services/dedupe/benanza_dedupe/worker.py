@@ -4,7 +4,6 @@ import asyncio
 import logging
 import os
 import signal
-from collections.abc import Awaitable, Callable
 
 import faust
 
@@ -48,37 +47,20 @@ class Shutdown:
             loop.add_signal_handler(number, stop)
 
 
-async def run_app(
-    app: faust.App,
-    shutdown: Shutdown,
-    drain: Callable[[], Awaitable[None]],
-    drain_timeout_s: float,
-) -> None:
+async def run_app(app: faust.App, shutdown: Shutdown, drain_timeout_s: float) -> None:
     """Runs the app until the shutdown is asked for, or the app crashes.
 
-    Then `drain` may finish what is in work, and the app commits it; both together within the
-    time given; else the process ends there, and what isn't finished comes again when the service
-    starts again. Raises the error that was the reason.
+    Then the app finishes and commits what is in work, within the time given; else the process ends
+    there, and what isn't finished comes again when the service starts again. Raises the error that
+    was the reason.
     """
-    started = asyncio.Event()
-    running = asyncio.ensure_future(_run(app, started))
+    running = asyncio.ensure_future(_run(app))
     requested = asyncio.ensure_future(shutdown.requested.wait())
     await asyncio.wait((running, requested), return_when=asyncio.FIRST_COMPLETED)
     if running.done():
         shutdown.request(running.exception() or app.crash_reason)
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + drain_timeout_s
-    if shutdown.error is None:
-        starting = asyncio.ensure_future(started.wait())
-        await asyncio.wait(
-            (running, starting),
-            timeout=min(STARTING_S, drain_timeout_s / 2),
-            return_when=asyncio.FIRST_COMPLETED,
-        )
-        starting.cancel()
-    able = shutdown.error is None and not running.done()
-    stopping = asyncio.ensure_future(_stop(app, drain if able else None))
-    await asyncio.wait((stopping,), timeout=deadline - loop.time())
+    stopping = asyncio.ensure_future(app.stop())
+    await asyncio.wait((stopping,), timeout=drain_timeout_s)
     if not stopping.done():
         # Faust's services swallow a cancellation, and its threads may hang on the broker.
         log.error(
@@ -94,15 +76,7 @@ async def run_app(
         raise shutdown.error
 
 
-async def _stop(app: faust.App, drain: Callable[[], Awaitable[None]] | None) -> None:
-    if drain:
-        await drain()
-        await app.consumer.commit()
-    await app.stop()
-
-
-async def _run(app: faust.App, started: asyncio.Event) -> None:
+async def _run(app: faust.App) -> None:
     app.finalize()
     await app.start()
-    started.set()
     await app.wait_until_stopped()

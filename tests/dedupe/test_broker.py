@@ -1,6 +1,5 @@
 """TLS and SASL settings reach Faust's Kafka clients."""
 
-import asyncio
 import ssl
 import subprocess
 from pathlib import Path
@@ -12,8 +11,7 @@ from faust.transport.drivers.aiokafka import credentials_to_aiokafka_auth
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_dedupe.agent import create_app
-from benanza_dedupe.broker import PatientProducer, addresses, credentials
-from tests.kafka_broker import KafkaBroker
+from benanza_dedupe.broker import addresses, credentials
 
 SELF_SIGNED = "openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=kafka".split()
 BOOTSTRAP = ("one.example:9092", "two.example:9093")
@@ -84,24 +82,3 @@ def test_names_stand_behind_the_prefix(tmp_path: Path) -> None:
     ]
     assert app.conf.broker_session_timeout == 10
     assert not app.conf.topic_allow_declare
-
-
-@pytest.mark.integration
-@pytest.mark.usefixtures("broker_can_start")
-def test_a_client_starts_once_a_broker_answers(tmp_path: Path) -> None:
-    """One that went away since its topics were looked at ended the service before."""
-    broker = KafkaBroker(tmp_path)
-
-    async def start() -> None:
-        producer = PatientProducer(bootstrap_servers=broker.bootstrap)
-        starting = asyncio.create_task(producer.start())
-        await asyncio.sleep(0.5)
-        assert not starting.done(), "nobody answers yet"
-        await asyncio.to_thread(broker.start)
-        await starting
-        await producer.stop()
-
-    try:
-        asyncio.run(start())
-    finally:
-        broker.stop()

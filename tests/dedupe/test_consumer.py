@@ -141,6 +141,66 @@ def test_it_does_not_go_back(tmp_path: Path) -> None:
     run(tmp_path, test)
 
 
+class Producer:
+    """Has something on its way."""
+
+    failure: BaseException | None = None
+
+    def __init__(self) -> None:
+        self.durable = asyncio.Event()
+
+    async def flush(self) -> None:
+        await self.durable.wait()
+
+
+@pytest.mark.parametrize("failure", [None, ConnectionError("the broker is away")])
+def test_what_is_acknowledged_is_committed_once_all_that_was_sent_is_durable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: BaseException | None
+) -> None:
+    committed: list[object] = []
+
+    async def commit(offsets: object) -> bool:
+        committed.append(offsets)
+        return True
+
+    async def test(there: Fetching) -> None:
+        consumer, producer = there.consumer, Producer()
+        there.consumer.app.producer = producer  # type: ignore[misc, assignment]  # has all it needs
+        monkeypatch.setattr(consumer._thread, "assignment", lambda: {LAYERS})
+        monkeypatch.setattr(consumer._thread, "commit", commit)
+        consumer._acked[LAYERS] = [3]
+        commits = asyncio.create_task(consumer.commit())
+        await asyncio.sleep(0.01)
+        assert not committed
+        producer.failure = failure
+        producer.durable.set()
+        async with asyncio.timeout(5):
+            await commits
+        assert committed == ([] if failure else [{LAYERS: 4}])
+        assert consumer.crash_reason is failure
+
+    run(tmp_path, test)
+
+
+def test_what_comes_behind_a_gap_after_the_first_record_is_committed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def getmany(*_: object) -> AsyncIterator[tuple[TP, ConsumerMessage]]:
+        yield LAYERS, large(5)
+
+    monkeypatch.setattr(Consumer, "getmany", getmany)
+
+    async def test(there: Fetching) -> None:
+        consumer = there.consumer
+        consumer._read_offset[LAYERS] = 0
+        consumer._acked[LAYERS] = [0]
+        [_ async for _ in consumer.getmany(1.0)]
+        consumer._acked[LAYERS] += [5]
+        assert consumer._new_offset(LAYERS) == 6
+
+    run(tmp_path, test)
+
+
 def test_a_large_record_that_waited_while_partitions_changed_hands_is_not_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

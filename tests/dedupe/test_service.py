@@ -351,6 +351,23 @@ def assert_ended_for_want_of_space(service: ServiceProcess) -> None:
     assert "Traceback" not in service.errors()
 
 
+def test_where_a_job_cannot_be_written_it_ends_and_commits_nothing(
+    kafka: KafkaConnection, log: EventLog, tmp_path: Path
+) -> None:
+    create_topics(kafka)
+    with AdminClient(kafka) as admin:
+        too_small = {"max.message.bytes": "100"}
+        asked = ConfigResource(ConfigResourceType.TOPIC, kafka.topic(JOBS), too_small)
+        admin.alter_configs([asked])
+    log.append(layers(range(5), "a"))
+    with Installation(kafka, tmp_path).start("dedupe") as service:
+        until(lambda: service.status() is not None)
+        assert service.status() == 1
+        assert "MessageSizeTooLargeError" in service.errors()
+    with log.consumer("dedupe", [LAYERS]) as consumer:
+        assert sum(consumer.lag().values()) == 5
+
+
 def test_after_poison_it_stays_and_takes_no_more(
     kafka: KafkaConnection, log: EventLog, tmp_path: Path
 ) -> None:

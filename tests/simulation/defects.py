@@ -14,7 +14,6 @@ from benanza_backbone.service import dead_letter
 from benanza_backbone.service.processor import Processor
 from benanza_backbone.service.step import Step
 from benanza_dedupe.core import Dedupe
-from benanza_dedupe.in_flight import InFlight
 from benanza_runner.step import Benchmarks
 from benanza_schemas.consumer_groups import CONSUMER_GROUPS, SINK
 from benanza_schemas.events import LayerMeasured, ModelIngested
@@ -113,15 +112,6 @@ def failure_is_noted_before_its_dead_letter_is_written() -> Iterator[None]:
         yield
 
 
-def acknowledged_on_the_way() -> AbstractContextManager[object]:
-    """Dedupe counts a layer as processed while its job is still on its way."""
-
-    async def add(_: InFlight, acknowledge: Callable[[], None], writes: object) -> None:
-        acknowledge()
-
-    return patch.object(InFlight, "add", add)
-
-
 @contextmanager
 def measurements_are_not_restored() -> Iterator[None]:
     """An analyzer that takes over computes without what was measured before."""
@@ -174,7 +164,6 @@ DEFECTS: tuple[Defect, ...] = (
     repeated_job_is_done_again,
     owners_are_forgotten,
     failure_is_noted_before_its_dead_letter_is_written,
-    acknowledged_on_the_way,
     measurements_are_not_restored,
     graphs_are_expected_before_results,
     store_is_believed_to_keep_all,

@@ -25,27 +25,14 @@ MOST_FETCHED = 6
 class Write:
     """A record on its way to the brokers: what of a `Future` the agent uses."""
 
-    _asyncio_future_blocking = False
-
     def __init__(self, message: Message) -> None:
         self.message = message
-        self._done = False
         self._then: list[Callable[[Any], object]] = []
 
     def arrived(self) -> None:
         """It is durable."""
-        self._done = True
         for each in self._then:
             each(self)
-
-    def done(self) -> bool:
-        return self._done
-
-    def cancelled(self) -> bool:
-        return False
-
-    def exception(self) -> None:
-        return None
 
     def add_done_callback(self, then: Callable[[Any], object]) -> None:
         self._then.append(then)
@@ -63,10 +50,11 @@ class Table:
         self.data[key] = value
         self._changes.append(Message(DEDUPE_OWNERS, key, value))
 
-    async def publish(self) -> list[Write]:
+    async def publish(self) -> None:
         """See `OwnersTable`."""
         changes, self._changes = self._changes, []
-        return [self._send(change) for change in changes]
+        for change in changes:
+            self._send(change)
 
 
 class Dedupe(Process):
@@ -141,14 +129,14 @@ class Dedupe(Process):
         """As the loop of the agent does it, which ends the service at an error."""
         event: Any = SimpleNamespace(message=message, ack=lambda: self._acknowledge(message))
         try:
-            await self._agent._take(event)
+            if not self._agent._failed:
+                await self._agent._take(event)
         except Exception as error:  # noqa: BLE001  # as in the agent
             self._agent._fail(error)
 
     def _acknowledge(self, message: ConsumerMessage) -> None:
         at = Partition(LAYERS, message.partition)
         if message.tp in self._held:
-            # Behind the last event acknowledged, even where one before it is not: `InFlight`.
             self._acked[at] = max(self._acked.get(at, 0), message.offset + 1)
 
     def _send(self, message: Message) -> Write:
@@ -167,6 +155,7 @@ class Dedupe(Process):
             each.arrived()
 
     def _commit(self) -> None:
+        self._write(len(self._writes))  # as Faust does, which waits for all that was sent
         acked, self._acked = self._acked, {}
         # `Consumer._should_commit` of Faust: what comes again doesn't set the group back.
         committed = self.world.cluster.committed

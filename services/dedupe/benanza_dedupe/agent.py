@@ -2,11 +2,11 @@
 
 A layer's owner and its job are two writes. A crash may come between them in either order: then
 the event is read again, is still the owner or becomes it again, and its job is written again
-with the same id (`core.Dedupe`). So the one thing to see to is that an event counts as
-processed only after both its writes: `in_flight` does.
+with the same id (`core.Dedupe`). So the one thing to see to is that an event is committed
+only after both its writes. Faust waits for all that was sent before it commits; `consumer` sees to
+it that nothing is committed where a write has failed.
 """
 
-import asyncio
 from asyncio import Future
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -25,7 +25,6 @@ from benanza_backbone.telemetry import LAYERS as LAYERS_TOTAL
 from benanza_backbone.telemetry import RECORDS_CONSUMED, RECORDS_PRODUCED
 from benanza_dedupe.broker import Transport, addresses, credentials
 from benanza_dedupe.core import TAKES, Dedupe
-from benanza_dedupe.in_flight import InFlight
 from benanza_dedupe.owners import Owners, OwnersTable, OwnersTableError
 from benanza_schemas.codec import MAX_EVENT_BYTES
 from benanza_schemas.consumer_groups import CONSUMER_GROUPS, DEDUPE
@@ -39,8 +38,9 @@ HEARTBEAT_S = 3.0
 LINGER_S = 0.005
 """How long a record waits for others to share its request."""
 
-MAX_IN_FLIGHT = 1000
-"""Events whose records may be on their way at a time; a few milliseconds' worth of work."""
+MAX_TAKEN = 1000
+"""Records taken at a time from those fetched. A batch may hold millions, of which each is an object
+once it is taken."""
 
 MAX_REQUEST_BYTES = MAX_EVENT_BYTES + 100_000
 """The largest event, with its key and the frame around it."""
@@ -63,8 +63,7 @@ def create_app(connection: KafkaConnection, folder: Path) -> faust.App:
         producer_linger=LINGER_S,
         producer_max_request_size=MAX_REQUEST_BYTES,
         consumer_auto_offset_reset="earliest",
-        # A batch may hold millions of records, of which each is an object once it is taken.
-        broker_max_poll_records=MAX_IN_FLIGHT,
+        broker_max_poll_records=MAX_TAKEN,
         processing_guarantee="at_least_once",
         datadir=folder,
         store="rocksdb://",
@@ -82,9 +81,9 @@ def create_app(connection: KafkaConnection, folder: Path) -> faust.App:
 class DedupeAgent:
     """Lets an app's layers through `core.Dedupe`.
 
-    `clock` gives the time, in UTC. `on_failure` is called, once or more, when the service has to
-    stop: a record or the table can't be written, or so many events fail that the fault is hardly
-    theirs. From then on no event is taken.
+    `clock` gives the time, in UTC. `on_failure` is called when the service has to stop: the table
+    can't be written, or so many events fail that the fault is hardly theirs. From then on no event
+    is taken. Where a record can't be written, the app crashes.
     """
 
     def __init__(
@@ -115,7 +114,6 @@ class DedupeAgent:
         self._consumed = RECORDS_CONSUMED.labels(LAYERS)
         self._new = LAYERS_TOTAL.labels("new")
         self._known = LAYERS_TOTAL.labels("known")
-        self._in_flight = InFlight(MAX_IN_FLIGHT, self._fail)
         app.on_partitions_assigned.connect(self._assigned, weak=False)
         self.agent = app.agent(
             topic(connection.topic(LAYERS)),
@@ -137,22 +135,33 @@ class DedupeAgent:
             if event is None:
                 continue
             try:
-                await self._take(event)
+                if not self._failed:
+                    await self._take(event)
             except Exception as error:  # noqa: BLE001  # it stops the service, with this error
                 self._fail(error)
+            if self._failed:
+                # Not committed, and nothing that a stop would wait for.
+                event.message.acked = True
 
     async def _take(self, event: EventT[bytes]) -> None:
-        if self._failed:
-            # Neither processed nor in work, for which a stop would wait.
-            event.message.acked = True
-            return
         record = _record(event)
         self._begun[record.partition.number] = record
         messages = self._processor.process(record)
-        writes = await self._owners.publish()
-        writes += [await self._send(message) for message in messages]
-        await self._in_flight.add(partial(self._done, messages, event), writes)
+        await self._owners.publish()
+        for message in messages:
+            topic = self._topic(message.topic)
+            sent = cast(
+                Future[Any],
+                await self._app.producer.send(topic, message.key, message.value, None, None, None),
+            )
+            # Has the event until then, since `PatientConsumer` counts the bytes of those that are.
+            sent.add_done_callback(partial(self._sent, message, event))
+        event.ack()
+        self._consumed.inc()
         self._processor.check()
+
+    def _sent(self, message: Message, _event: EventT[bytes], _sent: Future[Any]) -> None:
+        RECORDS_PRODUCED.labels(message.topic).inc()
 
     async def _assigned(self, *_: Any, **__: Any) -> None:
         self._begun.clear()
@@ -162,18 +171,6 @@ class DedupeAgent:
         if isinstance(event, LayerSeen):
             (self._new if jobs else self._known).inc()
         return jobs
-
-    async def _send(self, message: Message) -> Future[Any]:
-        sent = await self._app.producer.send(
-            self._topic(message.topic), message.key, message.value, None, None, None
-        )
-        return asyncio.ensure_future(sent)
-
-    def _done(self, messages: list[Message], event: EventT[bytes]) -> None:
-        event.ack()
-        self._consumed.inc()
-        for message in messages:
-            RECORDS_PRODUCED.labels(message.topic).inc()
 
     def _fail(self, error: BaseException) -> None:
         self._failed = True

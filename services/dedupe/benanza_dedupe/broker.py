@@ -1,42 +1,15 @@
-"""How Faust reaches Kafka: addresses, TLS and SASL, a producer that repeats nothing, and patience
-with a broker that goes away while the service starts.
-"""
+"""How Faust reaches Kafka: its clients, the addresses, TLS and SASL."""
 
 import ssl
-from collections.abc import Mapping
-from typing import Any
 
 import faust
-from aiokafka import AIOKafkaProducer
 from faust.transport.drivers import aiokafka
 from faust.types.auth import CredentialsT
 
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_dedupe.consumer import PatientConsumer
-from benanza_dedupe.patience import patiently
-
-
-class PatientProducer(AIOKafkaProducer):  # type: ignore[misc]  # aiokafka ships no types
-    """A producer that waits for a broker when it starts."""
-
-    async def start(self) -> None:
-        """Returns when a broker has answered."""
-        await patiently(super().start)
-
-
-class IdempotentProducer(aiokafka.Producer):
-    """What is sent again after a lost answer stands in the log once, and in order.
-
-    Faust asks for that with transactions only.
-    """
-
-    @property
-    def _producer_type(self) -> type[AIOKafkaProducer]:
-        return PatientProducer
-
-    def _settings_extra(self) -> Mapping[str, Any]:
-        return {"acks": "all", "enable_idempotence": True}
+from benanza_dedupe.producer import IdempotentProducer
 
 
 class Transport(aiokafka.Transport):

@@ -7,10 +7,10 @@ drops isn't fetched again.
 
 import asyncio
 import weakref
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from time import monotonic
-from typing import Any
+from typing import Any, cast
 
 from aiokafka import AIOKafkaConsumer
 from aiokafka.consumer import fetcher
@@ -21,6 +21,7 @@ from mode.threads import WorkerThread
 
 from benanza_backbone.kafka.batches import Batches
 from benanza_dedupe.patience import patiently
+from benanza_dedupe.producer import IdempotentProducer
 from benanza_schemas.codec import MAX_EVENT_BYTES
 
 SMALL_BYTES = 10_000
@@ -86,9 +87,8 @@ fetcher.MemoryRecords = Batches
 
 
 class PatientConsumer(aiokafka.Consumer):
-    """A consumer with that thread, which goes back to nothing, commits what comes behind a gap
-    wherever that is, and holds only so many bytes of large records at a time: Faust takes thousands
-    ahead.
+    """A consumer with that thread, which goes back to nothing, commits nothing ahead of what was
+    sent, and holds only so many bytes of large records at a time: Faust takes thousands ahead.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -114,9 +114,18 @@ class PatientConsumer(aiokafka.Consumer):
         a gap before them, and are committed with what the gap hides.
         """
 
+    async def _commit(self, offsets: Mapping[TP, int]) -> bool:
+        """Called by Faust with the offsets of what was acknowledged, once all that was sent by then
+        is durable or has failed: then nothing is committed any more, and the app ends.
+        """
+        if failure := cast(IdempotentProducer, self.app.producer).failure:
+            await self.crash(failure)
+            return False
+        return await super()._commit(offsets)
+
     async def getmany(self, timeout: float) -> AsyncIterator[tuple[TP, Message]]:
-        """Called by Faust, which doesn't note a gap behind offset 0: it would wait for what was
-        there, and commit nothing more.
+        """Called by Faust, which doesn't note a gap behind offset 0, such as `Batches` leaves: it
+        would wait for what was there, and commit nothing more.
         """
         async for tp, message in super().getmany(timeout):
             if self._read_offset[tp] == 0 and message.offset > 1:

@@ -1,7 +1,6 @@
 """Who owns which layer, in a Faust table: on this machine's disk, and in a changelog topic."""
 
 import re
-from asyncio import Future
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
 from functools import partial
@@ -21,7 +20,7 @@ class OwnersTableError(BenanzaError):
 
 
 class OwnersTable(faust.Table[bytes, bytes]):
-    """A Faust table whose changelog is published by its user, who then knows what is durable.
+    """A Faust table whose changelog is published by its user.
 
     Faust itself publishes it in the background, one record after another, and a commit waits
     until none is left to publish: under load that takes seconds.
@@ -49,12 +48,11 @@ class OwnersTable(faust.Table[bytes, bytes]):
         self._unpublished.append(change)
         return change
 
-    async def publish(self) -> list[Future[Any]]:
-        """Publishes the changes since the last call; each is done once it is durable."""
+    async def publish(self) -> None:
+        """Sends the changes since the last call."""
         changes, self._unpublished = self._unpublished, []
         for change in changes:
             await self.changelog_topic.publish_message(change)
-        return list(changes)
 
     def apply_changelog_batch(self, batch: Iterable[EventT[Any]]) -> None:
         """Called by Faust, with what others have written. What no dedupe writes is passed over."""

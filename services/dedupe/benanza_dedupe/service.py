@@ -53,7 +53,7 @@ def serve(settings: Settings, started: Callable[[Sequence[str], str], None]) -> 
     # What derives from Faust's classes tells of each under the name of its own module.
     logging.getLogger("benanza_dedupe.owners").setLevel(logging.WARNING)
     # Why the app crashed is told at the end.
-    ours = ("benanza_dedupe.broker", "benanza_dedupe.consumer")
+    ours = ("benanza_dedupe.consumer", "benanza_dedupe.producer")
     for library in ("aiokafka", "faust.transport.drivers.aiokafka", *ours, "faust.app.base"):
         logging.getLogger(library).setLevel(logging.CRITICAL)
     # On asyncio's own event loop. What is written to a connection that just closes is an error on

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import faust
@@ -12,7 +12,7 @@ from faust.tables.manager import TableManager
 
 from benanza_backbone.event_log.event_log import Partition
 from benanza_backbone.kafka.errors import CoordinatorAwaitedError
-from benanza_backbone.kafka.group import GroupProgress, PartitionProgress
+from benanza_backbone.kafka.group import GroupProgress
 from benanza_backbone.service.lag_report import LagReport
 from benanza_backbone.service.standstill import Standstill, StandstillError
 from benanza_backbone.service.status_server import Check
@@ -22,13 +22,13 @@ from benanza_schemas.topics import LAYERS
 
 INTERVAL_S = 1.0
 ANSWER_S = 5.0
+"""Kafka is away once it has said nothing for so long."""
 
 STALLED_AFTER_S = 30.0
 
 ANSWERS = "answers"
-AWAITED = "answers, and is still choosing a broker to coordinate the group"
 AWAY = "does not answer"
-"""What is known of Kafka."""
+AWAITED = "answers, and is still choosing a broker to coordinate the group"
 
 log = logging.getLogger(__name__)
 
@@ -36,8 +36,8 @@ log = logging.getLogger(__name__)
 class Watch:
     """Keeps the metrics of the Faust app, and answers for its state from any thread.
 
-    `on_standstill` is called once, if events wait and none is processed for too long although the
-    brokers answer.
+    `on_standstill` is called if events wait and none is processed for too long although the brokers
+    answer.
     """
 
     def __init__(
@@ -55,19 +55,20 @@ class Watch:
         self._on_standstill = on_standstill
         self._lag = LagReport(GROUP)
         self._standstill = Standstill()
-        self._turned = time.monotonic()
-        self._kafka = ANSWERS
+        self._turned = self._answered = time.monotonic()
+        self._problem = ""
         self._ended = ""
-        self._asked: asyncio.Future[dict[Partition, int]] | None = None
         app.on_partitions_assigned.connect(self._assigned, weak=False)
 
     async def run(self) -> None:
         """Goes on until it is cancelled."""
+        look: asyncio.Task[None] | None = None
         try:
             while True:
                 self._turned = time.monotonic()
-                if not self._ended:
-                    await self._refresh()
+                # Each question to brokers that hang holds a thread.
+                if look is None or look.done():
+                    look = asyncio.create_task(self._look())
                 await asyncio.sleep(INTERVAL_S)
         finally:
             self._lag.close()
@@ -88,10 +89,12 @@ class Watch:
         if self._ended:
             return [Check("dedupe", False, self._ended)]
         held = [str(tp.partition) for tp in self._held()]
+        silent = time.monotonic() - self._answered > ANSWER_S
+        problem = self._problem or (AWAY if silent else "")
         recovered = self._recovered()
         return [
             Check("partitions", bool(held), f"holds {', '.join(held) or 'none'} of {self._topic}"),
-            Check("Kafka", self._kafka == ANSWERS, self._kafka),
+            Check("Kafka", not problem, problem or ANSWERS),
             Check("table", recovered, "recovered" if recovered else "not recovered yet"),
             self._standstill.ready(),
         ]
@@ -113,62 +116,40 @@ class Watch:
         busy = self._app.rebalancing or self._app.in_recovery
         return bool(self._held()) and not busy and self._app.flow_control.is_active()
 
-    async def _refresh(self) -> None:
+    async def _look(self) -> None:
         """Asks the brokers how far the group is; that they answer is worth knowing too.
 
-        In a task of its own: what Faust is asked while its connection breaks may raise anything.
-        That must not end the watch, which would leave the last answer standing. A question that is
-        still open is not asked a second time. While nothing is read, what waits is not shown: by
-        that, alerts know of it.
+        While nothing is read, what waits is not shown: by that, alerts know of it.
         """
-        asked = self._asked = self._asked or asyncio.ensure_future(self._check())
-        await asyncio.wait((asked,), timeout=ANSWER_S)
-        if asked.done():
-            self._asked = None
+        waiting: dict[Partition, int] = {}
+        problem = ""
+        try:
+            waiting = await self._waiting()
+        except CoordinatorAwaitedError:
+            problem = AWAITED
+        except StandstillError as error:
+            self._on_standstill(error)
+        except Exception as error:  # noqa: BLE001  # Faust raises anything as its connection breaks
+            problem = f"{AWAY}: {error or type(error).__name__}"
         if self._ended:
             return
-        problem = _problem(asked)
-        kafka = _kafka(asked)
-        if kafka != self._kafka:
-            level = logging.WARNING if kafka == AWAY else logging.INFO
-            log.log(level, "Kafka %s%s", kafka, f": {problem}" if kafka == AWAY else "")
-        self._kafka = kafka
+        if problem != self._problem:
+            level = logging.WARNING if problem.startswith(AWAY) else logging.INFO
+            log.log(level, "Kafka %s", problem or ANSWERS)
+        self._problem = problem
+        self._answered = time.monotonic()
         self._lag.began(self._agent.begun())
-        self._lag.refresh({} if problem else asked.result())
+        self._lag.refresh(waiting)
 
-    async def _check(self) -> dict[Partition, int]:
+    async def _waiting(self) -> dict[Partition, int]:
         """How many records of each partition are still to be processed; of none, while no layers
-        can be taken."""
+        can be taken. Raises `StandstillError`."""
         held = [Partition(LAYERS, tp.partition) for tp in self._held()]
         progress = await asyncio.to_thread(self._group.of, held)
         waiting = {partition: at.waiting() for partition, at in progress.items()}
-        try:
-            self._standstill.look(sum(waiting.values()), self._done(progress))
-        except StandstillError as error:
-            self._on_standstill(error)
-        return waiting if self._recovered() else {}
-
-    def _done(self, progress: dict[Partition, PartitionProgress]) -> Hashable:
-        """Another value whenever something was done: an event, or a part of the recovery."""
         # Not in the type that Faust gives it.
         recovery = cast(TableManager, self._app.tables).recovery
         left = recovery.active_remaining_total() if recovery.in_recovery else 0
-        return left, *((each, at.following) for each, at in progress.items())
-
-
-def _problem(asked: "asyncio.Future[Any]") -> str:
-    """Why there is no answer; empty if there is one."""
-    if not asked.done():
-        return f"nothing in {ANSWER_S:g} s"
-    if asked.cancelled():
-        return "the question was given up"
-    error = asked.exception()
-    return str(error) or type(error).__name__ if error else ""
-
-
-def _kafka(asked: "asyncio.Future[Any]") -> str:
-    """What the answer, or that there is none, says of Kafka."""
-    if not _problem(asked):
-        return ANSWERS
-    told = asked.done() and not asked.cancelled()
-    return AWAITED if told and isinstance(asked.exception(), CoordinatorAwaitedError) else AWAY
+        done = left, *((each, at.following) for each, at in progress.items())
+        self._standstill.look(sum(waiting.values()), done)
+        return waiting if self._recovered() else {}

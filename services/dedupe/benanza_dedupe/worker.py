@@ -4,16 +4,17 @@ import asyncio
 import logging
 import os
 import signal
+import time
 
 import faust
 
 from benanza_backbone.service.process import FAILED
 
-log = logging.getLogger(__name__)
-
 STARTING_S = 10
-"""So long an app that is starting is let alone: Faust hangs, or crashes, when it is stopped
-meanwhile. Without a broker it never has started."""
+"""So long an app that is starting is let alone: stopped meanwhile, it may take as long to end.
+Without a broker it never has started."""
+
+log = logging.getLogger(__name__)
 
 
 class Shutdown:
@@ -54,13 +55,18 @@ async def run_app(app: faust.App, shutdown: Shutdown, drain_timeout_s: float) ->
     there, and what isn't finished comes again when the service starts again. Raises the error that
     was the reason.
     """
-    running = asyncio.ensure_future(_run(app))
+    app.finalize()
+    starting = asyncio.ensure_future(app.start())
+    running = asyncio.ensure_future(_run(app, starting))
     requested = asyncio.ensure_future(shutdown.requested.wait())
     await asyncio.wait((running, requested), return_when=asyncio.FIRST_COMPLETED)
     if running.done():
         shutdown.request(running.exception() or app.crash_reason)
+    deadline = time.monotonic() + drain_timeout_s
+    if shutdown.error is None:
+        await asyncio.wait((starting,), timeout=min(STARTING_S, drain_timeout_s / 2))
     stopping = asyncio.ensure_future(app.stop())
-    await asyncio.wait((stopping,), timeout=drain_timeout_s)
+    await asyncio.wait((stopping,), timeout=deadline - time.monotonic())
     if not stopping.done():
         # Faust's services swallow a cancellation, and its threads may hang on the broker.
         log.error(
@@ -76,7 +82,6 @@ async def run_app(app: faust.App, shutdown: Shutdown, drain_timeout_s: float) ->
         raise shutdown.error
 
 
-async def _run(app: faust.App) -> None:
-    app.finalize()
-    await app.start()
+async def _run(app: faust.App, starting: asyncio.Future[None]) -> None:
+    await starting
     await app.wait_until_stopped()

@@ -124,9 +124,9 @@ def _publish(
                 published.event_id: published for published in published_models(fetched, request)
             }
             unknown = [events[key] for key in events if key not in known | asked.keys()]
-            for event in unknown:
+            for publication in unknown:
                 # Refuses a damaged file and a misspelt dimension here, where somebody looks.
-                binding_of(event, fetched.content, limits)
+                binding_of(publication, fetched.content, limits)
             asked |= dict.fromkeys(events, model)
             new += unknown
         except BenanzaError as error:

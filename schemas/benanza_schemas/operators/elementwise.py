@@ -17,10 +17,8 @@ ELEMENTWISE: Rows = {
     "Softsign": OperatorFacts("element-wise", 3, region="element-wise"),
     "Elu Softplus Swish": OperatorFacts("element-wise", 3, region="element-wise", activation=True),
     "Celu": OperatorFacts("element-wise", 4, region="element-wise"),
-    "HardSigmoid Mish Selu": OperatorFacts(
-        "element-wise", 4, region="element-wise", activation=True
-    ),
-    "Gelu HardSwish": OperatorFacts("element-wise", 5, region="element-wise", activation=True),
+    "HardSigmoid Selu": OperatorFacts("element-wise", 4, region="element-wise", activation=True),
+    "Gelu HardSwish Mish": OperatorFacts("element-wise", 5, region="element-wise", activation=True),
     "PRelu": OperatorFacts(
         "element-wise", 2, others="channels", region="element-wise", activation=True
     ),

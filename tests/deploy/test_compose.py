@@ -51,7 +51,15 @@ def test_the_specification_is_asked(tmp_path: Path) -> None:
 def test_compose_reads_it_with_every_profile() -> None:
     """Compose's own reader fills in variables, resolves references and looks for contradictions."""
     found = subprocess.run(
-        ["go", "run", COMPOSE_GO, "--format", "json", str(ROOT / "docker-compose.yml")],
+        [
+            "go",
+            "run",
+            "-gcflags=all=-N -l",
+            COMPOSE_GO,
+            "--format",
+            "json",
+            str(ROOT / "docker-compose.yml"),
+        ],
         env=os.environ | {"COMPOSE_PROFILES": "gpu"},
         capture_output=True,
         text=True,

@@ -4,6 +4,8 @@ A region is a list of values. Each value says how an element of it, at some inde
 elements of earlier values; so nothing has to be moved before it is read.
 """
 
+import re
+
 import msgspec
 
 from benanza_runner.cuda.calls.shape import Shape
@@ -132,6 +134,8 @@ JOINED = {
 }
 """What joins two elements in C, for each kind of `Reduced`."""
 
+_ROUNDING = re.compile(r"\b(rint|floor|ceil|round|trunc|fmod)f\(")
+
 RegionValue = (
     Given
     | AxisIndex
@@ -156,3 +160,13 @@ class Region(msgspec.Struct, frozen=True):
     values: tuple[RegionValue, ...]
     outputs: tuple[int, ...]
     channels: int = 0
+
+    @property
+    def rounds(self) -> bool:
+        """Whether computed floats are rounded or compared: then the last place of one decides."""
+        return any(
+            (value.element or _ROUNDING.search(" ".join((*value.statements, value.result))))
+            and not all(self.values[number].element for number in value.inputs)
+            for value in self.values
+            if isinstance(value, Pointwise)
+        )

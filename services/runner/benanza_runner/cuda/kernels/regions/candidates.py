@@ -3,7 +3,6 @@
 Sizes are constants of a kernel, so that the compiler knows how indices follow from each other.
 """
 
-import re
 from collections.abc import Iterator
 from functools import cache, partial
 from math import prod
@@ -23,7 +22,7 @@ from benanza_runner.cuda.calls import (
     Softmax,
     Splitting,
 )
-from benanza_runner.cuda.calls.region import Given, Pointwise
+from benanza_runner.cuda.calls.region import Given
 from benanza_runner.cuda.candidate import Candidate, Run, refused
 from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.cuda.feature_maps import (
@@ -84,9 +83,9 @@ MOST_REGISTERS = 160
 """What is loaded for a tile should fit into so many of 4 bytes: the compiler loads early."""
 
 FAST = ("--prec-div=false", "--prec-sqrt=false", "--ftz=true")
-"""Quotients and roots that are off by two units in the last place, as Triton has them."""
-
-ROUNDING = re.compile(r"\b(rint|floor|ceil|round|trunc|fmod)f\(")
+"""Quotients and roots that are off by two units in the last place, as Triton has them. Not where a
+region rounds.
+"""
 
 
 class RegionKernels:
@@ -167,7 +166,7 @@ def _candidates(
     except UnsupportedError as error:
         yield refused(LIBRARY, "region kernel", layout, error)
         return
-    options = () if _rounds(call) else FAST
+    options = () if call.rounds else FAST
     for shape, source in sources:
         for threads in _threads(source):
             blocks = threads.cluster * sum(section.blocks(threads) for section in source.sections)
@@ -264,16 +263,6 @@ def _has_clusters() -> bool:
 
 def _launch(kernel: Any, blocks: int, threads: tuple[int, int], arguments: tuple[Any, ...]) -> Run:
     return lambda: kernel((blocks,), threads, arguments)
-
-
-def _rounds(region: Region) -> bool:
-    """Whether computed floats are rounded or compared, so that the last place of one decides."""
-    return any(
-        (value.element or ROUNDING.search(" ".join((*value.statements, value.result))))
-        and not all(region.values[number].element for number in value.inputs)
-        for value in region.values
-        if isinstance(value, Pointwise)
-    )
 
 
 @cache

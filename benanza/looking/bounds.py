@@ -36,12 +36,12 @@ def known_bounds(
         bounded = {bound.model_id for bound in bounds}
         lacking = [identity for identity in ids if identity not in bounded]
         if at is None and (lacking or not models):
-            coming = models_without_bound(store, lacking, policy, dims)
+            without_bound = models_without_bound(store, lacking, policy, dims)
         else:
-            coming = ()
+            without_bound = ()
     return KnownBounds(
         bounds=tuple(bounds),
-        on_the_way=coming,
+        without_bound=without_bound,
         waiting_for_ingest=0 if bounds or at else waiting_for_ingest(settings),
     )
 

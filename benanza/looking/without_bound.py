@@ -6,7 +6,7 @@ from benanza.installation.configured import configured_log
 from benanza.looking.model_ids import model_ids
 from benanza.render.units import plural
 from benanza.request import BoundPolicy
-from benanza.results.bounds import MeasuredSoFar, ModelOnTheWay
+from benanza.results.bounds import MeasuredSoFar, ModelWithoutBound
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
@@ -80,7 +80,7 @@ def ingested_ids(store: Store, models: Sequence[str], settings: Settings) -> lis
 
 def models_without_bound(
     store: Store, ids: Sequence[str], policy: BoundPolicy, dims: Mapping[str, int]
-) -> tuple[ModelOnTheWay, ...]:
+) -> tuple[ModelWithoutBound, ...]:
     """The ingested models of these ids, or of all, that have no bound which the policy includes.
 
     Only those whose named dimensions include `dims`. Raises `BenanzaError` if the store can't be
@@ -97,7 +97,7 @@ def models_without_bound(
     for row in store.query(MEASURED, asked) if models else ():
         measured.setdefault(row.pop("architecture_id"), []).append(MeasuredSoFar(**row))
     return tuple(
-        ModelOnTheWay(measured=tuple(measured.get(row.pop("architecture_id"), ())), **row)
+        ModelWithoutBound(measured=tuple(measured.get(row.pop("architecture_id"), ())), **row)
         for row in models
         if dims.items() <= row["dims"].items()
     )

@@ -10,7 +10,7 @@ from rich.text import Text
 from benanza.render.systems import ID_SHOWN, SystemNames
 from benanza.render.table import Column, html, listed, names, operators, printable, shortened, table
 from benanza.render.units import TimeUnit, named_sizes, plural, time_unit
-from benanza.results.bounds import Bounds, KnownBounds, LayerCounts, LowerBounds, ModelOnTheWay
+from benanza.results.bounds import Bounds, KnownBounds, LayerCounts, LowerBounds, ModelWithoutBound
 from benanza_backbone.clickhouse.bounds import BoundVersion, MissingLayer, ModelBound
 from benanza_schemas.layer import Precision
 
@@ -34,10 +34,10 @@ def print_bounds(console: Console, bounds: Bounds) -> None:
 
 def print_known_bounds(console: Console, known: KnownBounds) -> None:
     """Prints what `print_bounds` does, and which models have no bound yet."""
-    coming = lines_without_bound(known)
-    if known.bounds or not coming:
+    lines = lines_without_bound(known)
+    if known.bounds or not lines:
         print_bounds(console, known)
-    for line in coming:
+    for line in lines:
         console.print(Text(printable(line)))
 
 
@@ -121,9 +121,9 @@ def lines_without_bound(known: KnownBounds) -> list[str]:
     """A line for each model that has no bound yet, and one for what waits for ingest."""
     lines = [
         f"{model_at(model)}: ingested, no bound yet; {_so_far(model)}"
-        for model in known.on_the_way[:MODELS_SHOWN]
+        for model in known.without_bound[:MODELS_SHOWN]
     ]
-    if (more := len(known.on_the_way) - MODELS_SHOWN) > 0:
+    if (more := len(known.without_bound) - MODELS_SHOWN) > 0:
         lines.append(f"and {plural(more, 'model')} more; --format json names all")
     if waiting := known.waiting_for_ingest:
         verb = "waits" if waiting == 1 else "wait"
@@ -133,7 +133,7 @@ def lines_without_bound(known: KnownBounds) -> list[str]:
     return lines
 
 
-def _so_far(model: ModelOnTheWay) -> str:
+def _so_far(model: ModelWithoutBound) -> str:
     of = f"of {plural(model.layers, 'unique layer')} and groups"
     if not model.measured:
         return f"none {of} is measured"
@@ -144,7 +144,7 @@ def _so_far(model: ModelOnTheWay) -> str:
     )
 
 
-def model_at(model: ModelBound | BoundVersion | ModelOnTheWay) -> str:
+def model_at(model: ModelBound | BoundVersion | ModelWithoutBound) -> str:
     """The model with its batch size and its named dimensions."""
     return ", ".join(filter(None, (model.model, f"batch {model.batch}", named_sizes(model.dims))))
 

@@ -23,7 +23,7 @@ class MeasuredSoFar(Document, frozen=True, kw_only=True):
     layers: int
 
 
-class ModelOnTheWay(Document, frozen=True, kw_only=True):
+class ModelWithoutBound(Document, frozen=True, kw_only=True):
     """A model that is ingested and has no bound yet, with how far each system is that has begun.
 
     `layers` are the unique layers and groups that are to be measured.
@@ -43,7 +43,7 @@ class KnownBounds(Bounds, frozen=True, kw_only=True):
     `waiting_for_ingest` counts published models; it is asked for only where no bound was found.
     """
 
-    on_the_way: tuple[ModelOnTheWay, ...]
+    without_bound: tuple[ModelWithoutBound, ...]
     waiting_for_ingest: int
 
 

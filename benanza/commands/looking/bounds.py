@@ -122,7 +122,7 @@ def bounds(
         print_json(known)
     elif at is not None and not known.bounds:
         click.echo(f"no bounds were known at {at.isoformat()}; leave out --at for those known now")
-    elif dims and not known.bounds and not known.on_the_way:
+    elif dims and not known.bounds and not known.without_bound:
         click.echo(none_with(dims))
     else:
         print_known_bounds(console(sys.stdout), known)

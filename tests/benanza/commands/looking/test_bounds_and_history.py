@@ -17,7 +17,7 @@ from tests.benanza.conftest import Benanza
 FirstRun = tuple[Path, "subprocess.CompletedProcess[str]"]
 
 
-NOTHING_ELSE = {"on_the_way": [], "waiting_for_ingest": 0}
+NOTHING_ELSE = {"without_bound": [], "waiting_for_ingest": 0}
 
 
 def document(done: "subprocess.CompletedProcess[str]", status: int = 0) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def test_a_model_is_published_then_ingested_then_measured(installation: Kind) ->
         assert unknown.stderr.endswith("1 published model still waits for ingest\n")
         ingest()
         store()
-    (model,) = bounds()["on_the_way"]
+    (model,) = bounds()["without_bound"]
     assert (model["model"], model["batch"], model["layers"]) == ("squeezenet", 1, layers())
     assert model["measured"] == []
     said = command("bounds", MODEL)
@@ -56,14 +56,14 @@ def test_a_model_is_published_then_ingested_then_measured(installation: Kind) ->
     store()
     if installation == "kafka":
         # Embedded, there is a partial bound now.
-        (model,) = bounds()["on_the_way"]
+        (model,) = bounds()["without_bound"]
         assert [each["layers"] for each in model["measured"]] == [10]
         assert "no bound yet; 10 of " in command("bounds").stdout
         analyze()
         store()
     found = bounds()
     assert [each["partial"] for each in found["bounds"]] == [True]
-    assert found["on_the_way"] == []
+    assert found["without_bound"] == []
     assert found["waiting_for_ingest"] == 0
 
 
@@ -79,10 +79,10 @@ def test_one_without_a_bound_stands_below_those_that_have_one(installation: Kind
     if installation == "kafka":
         found = bounds()
         assert [each["model"] for each in found["bounds"]] == ["squeezenet"]
-        assert [each["model"] for each in found["on_the_way"]] == ["shufflenet"]
-        assert bounds(MODEL)["on_the_way"] == []
-    assert {each["model"] for each in bounds("--precision", "fp16")["on_the_way"]} == {
+        assert [each["model"] for each in found["without_bound"]] == ["shufflenet"]
+        assert bounds(MODEL)["without_bound"] == []
+    assert {each["model"] for each in bounds("--precision", "fp16")["without_bound"]} == {
         "shufflenet",
         "squeezenet",
     }
-    assert bounds("--at", "2026-01-01")["on_the_way"] == []
+    assert bounds("--at", "2026-01-01")["without_bound"] == []

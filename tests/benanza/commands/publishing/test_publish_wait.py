@@ -64,7 +64,7 @@ def test_when_it_returns_the_bounds_are_whole(installation: Installation, tmp_pa
         assert (runner["members"], runner["waiting"]) == (1, 0)
         found = json.loads(said(installation, "bounds").stdout)
         assert [bound["batch"] for bound in found["bounds"]] == [1, 8]
-        assert found["on_the_way"] == []
+        assert found["without_bound"] == []
         reasons = {
             layer["reason"] for bound in found["bounds"] for layer in bound["coverage"]["missing"]
         }

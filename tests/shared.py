@@ -1,6 +1,7 @@
 """What is expensive to make, and what all of pytest's processes therefore share."""
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -11,6 +12,10 @@ from filelock import FileLock
 
 _FOLDER = "TESTS_SHARED"
 """The environment variable by which processes of pytest-xdist know the folder of the first."""
+
+
+_PART = re.compile(r"\w+_\d+_\d+_\d+(_\d+)?")
+"""A part's folder: partition, first and last block, merges, mutations."""
 
 
 def make_shared_folder(config: pytest.Config) -> None:
@@ -43,3 +48,17 @@ def made_once(name: str, make: Callable[[Path], object]) -> Path:
             make(folder)
             made.touch()
     return folder
+
+
+def copied(folder: Path, to: Path) -> Path:
+    """A copy of a data folder, or of a store alone, for one test to change.
+
+    The engine writes the files of a part once; itself it links them. To copy these hundreds of
+    small files would take longer than most tests.
+    """
+    return Path(shutil.copytree(folder, to, symlinks=True, copy_function=_copied))
+
+
+def _copied(file: str, to: str) -> None:
+    copy = os.link if _PART.fullmatch(Path(file).parent.name) else shutil.copy2
+    copy(file, to)

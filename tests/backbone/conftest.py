@@ -1,13 +1,12 @@
 """What tests of the backbone share."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from benanza_backbone.clickhouse.store import Store
-from tests.shared import made_once
+from tests.shared import copied, made_once
 
 
 def copy_empty_store(folder: Path) -> str:
@@ -15,7 +14,7 @@ def copy_empty_store(folder: Path) -> str:
     it takes to make them.
     """
     empty = made_once("empty-store", lambda made: Store.open(f"chdb://{made}/store").close())
-    shutil.copytree(empty / "store", folder, symlinks=True)
+    copied(empty / "store", folder)
     return f"chdb://{folder}"
 
 

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sysconfig
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from click.testing import CliRunner
 from benanza.cli import cli
 from benanza.onnxruntime import framework
 from benanza_runner.measuring.stopping import Rule
-from tests.shared import made_once
+from tests.shared import copied, made_once
 
 PROGRAM = Path(sysconfig.get_path("scripts")) / "benanza"
 
@@ -98,4 +97,4 @@ def first_run(program: Benanza) -> FirstRun:
 @pytest.fixture
 def data(first_run: tuple[Path, object], tmp_path: Path) -> Path:
     """A copy of that folder, for one test to change."""
-    return Path(shutil.copytree(first_run[0], tmp_path / "data", symlinks=True))
+    return copied(first_run[0], tmp_path / "data")

@@ -1,7 +1,6 @@
 """A data folder in which models have bounds by the recording of an H200."""
 
 import lzma
-import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from benanza.publishing.publish import PublishRequest, publish
 from benanza_backbone.settings import Settings, load
 from benanza_schemas.codec import encode
 from benanza_schemas.events import LayerMeasured
-from tests.shared import made_once
+from tests.shared import copied, made_once
 
 RECORDING = Path(__file__).parents[2] / "recordings" / "nvidia-h200.xz"
 MODELS = ("squeezenet", "alexnet", "inception_v1")
@@ -28,7 +27,7 @@ def recorded_models(folder: Path) -> Settings:
 
     It takes many seconds to make, so one is made for all, and copied.
     """
-    shutil.copytree(made_once("recorded", _make), folder, symlinks=True)
+    copied(made_once("recorded", _make), folder)
     return load({"BENANZA_DATA": str(folder)})
 
 

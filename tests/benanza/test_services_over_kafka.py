@@ -1,6 +1,5 @@
 """The services over a real broker and ClickHouse's real engine, each a process of its own."""
 
-import shutil
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -43,7 +42,7 @@ from tests.backbone.conftest import copy_empty_store
 from tests.benanza.embedded_run import FoundBounds, comparable, run_embedded
 from tests.benanza.processes import Installation, ServiceProcess, until
 from tests.kafka_broker import KafkaBroker
-from tests.shared import made_once
+from tests.shared import copied, made_once
 
 pytestmark = pytest.mark.integration
 
@@ -83,7 +82,7 @@ class Embedded(NamedTuple):
 @pytest.fixture
 def embedded(tmp_path: Path) -> Embedded:
     made = made_once("embedded-run", lambda folder: run_embedded(MODELS, folder / "data"))
-    data = shutil.copytree(made / "data", tmp_path / "embedded", symlinks=True)
+    data = copied(made / "data", tmp_path / "embedded")
     settings = load({"BENANZA_DATA": str(data)})
     with Store.open(settings.clickhouse) as store, SqliteEventLog(settings.event_log) as log:
         events = (

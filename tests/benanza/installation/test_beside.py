@@ -26,6 +26,7 @@ from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings, load
 from tests.benanza.conftest import PROGRAM, Benanza, environment, without_progress
 from tests.benanza.embedded_run import FoundBounds, comparable, run_embedded
+from tests.shared import copied
 
 pytestmark = pytest.mark.integration
 
@@ -41,7 +42,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def settings(measured: Path, tmp_path: Path) -> Settings:
     """A copy of that folder, for one test."""
-    shutil.copytree(measured, tmp_path / "data", symlinks=True)
+    copied(measured, tmp_path / "data")
     return load({"BENANZA_DATA": str(tmp_path / "data")})
 
 
@@ -85,7 +86,7 @@ def test_the_bounds_are_the_same_whoever_has_the_folder(settings: Settings) -> N
 def test_what_the_store_lacks_comes_from_the_log(settings: Settings, measured: Path) -> None:
     """The store as it was before the second model was run, and the log as it is after that."""
     both = load({"BENANZA_DATA": str(settings.data.parent / "both")})
-    shutil.copytree(measured, both.data, symlinks=True)
+    copied(measured, both.data)
     run_embedded(["zoo:squeezenet", "zoo:shufflenet"], both.data)
     shutil.copy(both.event_log, settings.event_log)
     assert {bound.model for bound in bounds(settings).bounds} == {"shufflenet", "squeezenet"}

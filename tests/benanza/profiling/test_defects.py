@@ -1,6 +1,5 @@
 """Defects that were put into a run of ONNX Runtime are found, with their positions."""
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from benanza.results.profile import ModelProfile
 from tests.benanza.conftest import SHORT, FirstRun
 from tests.ingest.onnx_text import content
 from tests.runner.onnxruntime.needs_blocks import needs_blocks
+from tests.shared import copied
 
 pytestmark = [pytest.mark.integration, needs_blocks]
 
@@ -63,7 +63,7 @@ def profiles_of(model: str, first_run: FirstRun, folder: Path) -> dict[str, Mode
     """
     path = folder / "model.onnx"
     path.write_bytes(content(model))
-    shutil.copytree(first_run[0], folder / "data", symlinks=True)
+    copied(first_run[0], folder / "data")
     benanza.lower_bound(path, data=folder / "data")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(framework, "RULE", SHORT)

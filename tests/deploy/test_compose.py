@@ -54,7 +54,7 @@ def test_compose_reads_it_with_every_profile() -> None:
         [
             "go",
             "run",
-            "-gcflags=all=-N -l",
+            "-gcflags=all=-N -l -dwarf=false",
             COMPOSE_GO,
             "--format",
             "json",

@@ -3,7 +3,8 @@
     python -m benchmarks.record FILE --batch 1,32 --precision fp32,tf32,fp16,bf16 --seconds 500
     python -m benchmarks.record FILE --precision fp16 --models resnet50,timm:levit_192
 
-Without --models, they are the nine of the `onnx` package. It needs neither an event log nor a
+Models are those of the zoo, or files whose paths have a slash. Without --models, they are the nine
+of the `onnx` package. It needs neither an event log nor a
 store. What the file holds already is kept, and not measured again: so the time may be too short for
 everything, and the same command again goes on from there.
 """
@@ -87,12 +88,17 @@ def main() -> None:
                 print(f"This goes on:\n\n    {command}")
 
 
+def address(model: str) -> str:
+    """Where a model of the command line is: a path with a slash, or else one of the zoo."""
+    return model if "/" in model else PREFIX + model
+
+
 def _jobs(names: list[str], batch_sizes: list[int]) -> list[BenchmarkRequested]:
     """Each layer and group of these models once."""
     jobs: dict[str, BenchmarkRequested] = {}
     for batch in batch_sizes:
         for name in names:
-            model = fetch(PREFIX + name, Limits())
+            model = fetch(address(name), Limits())
             published = ModelPublished(
                 event_id=event_id("ModelPublished", name),
                 name=name,

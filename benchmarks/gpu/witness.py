@@ -37,7 +37,7 @@ from benanza_analyzer.core import Analyzer
 from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.source import fetch
-from benanza_ingest.reading.zoo import PREFIX, zoo_names
+from benanza_ingest.reading.zoo import zoo_names
 from benanza_runner.cuda.candidate import Candidate
 from benanza_runner.cuda.device_memory import DeviceMemory
 from benanza_runner.cuda.lowering.lower import lower
@@ -61,6 +61,7 @@ from benanza_schemas.events import (
 )
 from benanza_schemas.layer import Precision
 from benanza_schemas.program import Choice, Program, ProgramStep
+from benchmarks.record import address
 
 CALLS = 100
 SAMPLES = 9
@@ -173,7 +174,7 @@ class Recorded:
 
 
 def _ingested(name: str, batch_sizes: tuple[int, ...]) -> Iterator[tuple[ModelIngested, bytes]]:
-    fetched = fetch(f"{PREFIX}{name}", Limits())
+    fetched = fetch(address(name), Limits())
     published = ModelPublished(
         event_id=event_id("ModelPublished", name),
         name=name,

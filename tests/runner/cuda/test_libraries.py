@@ -35,6 +35,7 @@ LIBRARIES = (
     "RegionKernels",
     "TransposedKernels",
     "AttentionKernels",
+    "SplitAttention",
 )
 """The classes of the GPU's libraries, in the order in which they are asked."""
 

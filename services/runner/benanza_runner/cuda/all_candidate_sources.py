@@ -11,6 +11,7 @@ from benanza_runner.cuda.kernels.regions.candidates import RegionKernels
 from benanza_runner.cuda.kernels.regions.in_place import InPlaceViews
 from benanza_runner.cuda.kernels.row_products import RowProducts
 from benanza_runner.cuda.kernels.scattering import ScatteringKernels
+from benanza_runner.cuda.kernels.split_attention import SplitAttention
 from benanza_runner.cuda.kernels.transposed import TransposedKernels
 from benanza_runner.cuda.libraries.cublaslt.integers import CublasLtIntegers
 from benanza_runner.cuda.libraries.cublaslt.products import CublasLt
@@ -54,4 +55,5 @@ def all_candidate_sources(
         InPlaceViews(),
         TransposedKernels(),
         AttentionKernels(),
+        SplitAttention(),
     )

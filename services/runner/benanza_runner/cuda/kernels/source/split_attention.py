@@ -1,0 +1,306 @@
+"""The source of the kernel that shares the keys of attention out over blocks.
+
+A warp has sixteen rows, a row being a query of one of the heads that a key serves, and goes through
+sixteen keys at a time, which it copies to shared memory some rounds ahead. Scores and sums of
+values are products of Tensor Cores. What warps and blocks found is merged by the largest score that
+each has seen. Sources: "Flash-Decoding for long-context inference" (Dao et al., 2023); the layouts
+of `mma.m16n8k16` and `ldmatrix` in NVIDIA's PTX ISA.
+"""
+
+from benanza_runner.cuda.kernels.source.storage import PREAMBLE
+from benanza_schemas.layer import Precision
+
+ROWS = 16
+"""Rows of a block."""
+
+KEYS = 16
+"""Keys of a warp's round."""
+
+WARPS = 4
+"""Of a block."""
+
+_TYPES: dict[Precision, str] = {"fp16": "f16", "bf16": "bf16"}
+
+
+def source(precision: Precision, size: int, stages: int, mask: str, causal: bool) -> str:
+    """The kernel for heads of this size, with no mask, one of floats or one of bools, and so many
+    rounds of keys in shared memory.
+    """
+    return f"""{PREAMBLE[precision]}
+#define SIZE {size}
+#define STAGES {stages}
+#define WARPS {WARPS}
+#define MASK {int(bool(mask))}
+#define CHOSEN {int(mask == "bool")}
+#define CAUSAL {int(causal)}
+#define MMA "mma.sync.aligned.m16n8k16.row.col.f32.{_TYPES[precision]}.{_TYPES[precision]}.f32 "
+#define PACK "cvt.rn.{_TYPES[precision]}x2.f32 "
+{_SOURCE}"""
+
+
+_SOURCE = """
+typedef long long Step;
+#if CHOSEN
+typedef unsigned char M;
+#else
+typedef T M;
+#endif
+#define NONE __int_as_float(0xff800000)
+#define LINE (SIZE + 8 * (1 + SIZE / 8 % 2))  // odd in 16 bytes: rows don't collide
+#define PART (16 * LINE)
+#define CHUNKS (16 * SIZE / 8)
+#define COLUMNS (SIZE / 8)
+
+__device__ __forceinline__ unsigned address(const void* p) {
+  return (unsigned)__cvta_generic_to_shared(p);
+}
+__device__ __forceinline__ void copy(const T* to, const T* from, bool there) {
+  const int bytes = there ? 16 : 0;
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+      :: "r"(address(to)), "l"(from), "r"(bytes) : "memory");
+}
+__device__ __forceinline__ void four(unsigned* r, const T* p) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+      : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(address(p)) : "memory");
+}
+__device__ __forceinline__ void four_turned(unsigned* r, const T* p) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+      : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(address(p)) : "memory");
+}
+__device__ __forceinline__ void multiply(float* c, const unsigned* a, const unsigned* b) {
+  asm volatile(MMA "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+__device__ __forceinline__ unsigned packed(float low, float high) {
+  unsigned r;
+  asm(PACK "%0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+  return r;
+}
+// The largest or the sum of a row, which four lanes that follow each other share.
+__device__ __forceinline__ float over_row(float v, bool largest) {
+  for (int offset = 1; offset < 4; offset *= 2) {
+    const float other = __shfl_xor_sync(0xffffffffu, v, offset);
+    v = largest ? fmaxf(v, other) : v + other;
+  }
+  return v;
+}
+
+extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restrict__ query,
+    const T* __restrict__ key, const T* __restrict__ value, const M* __restrict__ mask,
+    T* __restrict__ result, float* __restrict__ parts, unsigned* __restrict__ arrived, float scale,
+    float when_true, float when_false, unsigned key_heads, unsigned group, unsigned queries,
+    unsigned keys, unsigned splits, unsigned per_split,
+    Step qb, Step qh, Step qr, Step kb, Step kh, Step kr, Step vb, Step vh, Step vr,
+    Step mb, Step mh, Step mr, Step mc, Step yb, Step yh, Step yr, Step yc) {
+  extern __shared__ __align__(16) T memory[];
+  __shared__ float most_of[WARPS][16], sum_of[WARPS][16];
+  __shared__ bool last;
+  const unsigned rows = queries * group, tiles = (rows + 15) / 16;
+  const unsigned split = blockIdx.x % splits, whole = blockIdx.x / splits;
+  const unsigned tile = whole % tiles, head = whole / tiles % key_heads;
+  const unsigned batch = whole / tiles / key_heads;
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const unsigned end = min(keys, (split + 1) * per_split);
+  key += batch * kb + head * kh;
+  value += batch * vb + head * vh;
+
+  // The queries as fragments of 16 rows and 16 columns.
+  unsigned q[SIZE / 16][4];
+  #pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const unsigned row = tile * 16 + lane / 4 + i % 2 * 8;
+    const T* mine = query + batch * qb + (head * group + row % group) * qh + row / group * qr;
+    #pragma unroll
+    for (int k = 0; k < SIZE / 16; ++k) {
+      const unsigned column = k * 16 + i / 2 * 8 + lane % 4 * 2;
+      q[k][i] = row < rows ? *(const unsigned*)(mine + column) : 0;
+    }
+  }
+  float most[2] = {NONE, NONE}, sum[2] = {0.0f, 0.0f};
+  float out[COLUMNS][4];
+  #pragma unroll
+  for (int c = 0; c < COLUMNS; ++c)
+    out[c][0] = out[c][1] = out[c][2] = out[c][3] = 0.0f;
+
+  T* const own = memory + warp * STAGES * 2 * PART;
+  const unsigned first = split * per_split + warp * 16, step = WARPS * 16;
+  const unsigned rounds = first < end ? (end - first + step - 1) / step : 0;
+  auto fetch = [&](unsigned round) {
+    if (round < rounds) {
+      T* const to = own + round % STAGES * 2 * PART;
+      const unsigned start = first + round * step;
+      #pragma unroll
+      for (int i = 0; i < CHUNKS / 32; ++i) {
+        const unsigned chunk = i * 32 + lane, row = chunk / (SIZE / 8), c = chunk % (SIZE / 8) * 8;
+        const bool there = start + row < end;
+        const unsigned at = there ? start + row : start;
+        copy(to + row * LINE + c, key + at * kr + c, there);
+        copy(to + PART + row * LINE + c, value + at * vr + c, there);
+      }
+    }
+    asm volatile("cp.async.commit_group;" ::: "memory");
+  };
+  #pragma unroll
+  for (int s = 0; s < STAGES - 1; ++s) fetch(s);
+
+  for (unsigned round = 0; round < rounds; ++round) {
+    asm volatile("cp.async.wait_group %0;" :: "n"(STAGES - 2) : "memory");
+    __syncwarp();
+    fetch(round + STAGES - 1);
+    const T* const k_part = own + round % STAGES * 2 * PART;
+    const T* const v_part = k_part + PART;
+    float score[2][4] = {};
+    #pragma unroll
+    for (int k = 0; k < SIZE / 16; ++k) {
+      unsigned b[4];
+      four(b, k_part + (lane % 8 + lane / 16 * 8) * LINE + k * 16 + lane / 8 % 2 * 8);
+      multiply(score[0], q[k], b);
+      multiply(score[1], q[k], b + 2);
+    }
+    const unsigned start = first + round * step;
+    #pragma unroll
+    for (int n = 0; n < 2; ++n) {
+      #pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const unsigned at = start + n * 8 + lane % 4 * 2 + i % 2;
+        const unsigned row = tile * 16 + lane / 4 + i / 2 * 8;
+        float s = scale * score[n][i];
+#if MASK
+        if (row < rows && at < end) {
+          const M added = mask[batch * mb + (head * group + row % group) * mh + row / group * mr
+                               + at * mc];
+#if CHOSEN
+          s += added ? when_true : when_false;
+#else
+          s += load(added);
+#endif
+        }
+#endif
+        score[n][i] = at >= end || (CAUSAL && at > row / group) ? NONE : s;
+      }
+    }
+    float factor[2];
+    #pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const float found = fmaxf(fmaxf(score[0][2 * h], score[0][2 * h + 1]),
+                                fmaxf(score[1][2 * h], score[1][2 * h + 1]));
+      const float larger = fmaxf(most[h], over_row(found, true));
+      const float base = larger == NONE ? 0.0f : larger;
+      factor[h] = __expf(most[h] - base);
+      most[h] = larger;
+      float added = 0.0f;
+      #pragma unroll
+      for (int n = 0; n < 2; ++n)
+        #pragma unroll
+        for (int i = 2 * h; i < 2 * h + 2; ++i)
+          added += score[n][i] = __expf(score[n][i] - base);
+      sum[h] = sum[h] * factor[h] + over_row(added, false);
+    }
+    const unsigned share[4] = {packed(score[0][0], score[0][1]), packed(score[0][2], score[0][3]),
+                               packed(score[1][0], score[1][1]), packed(score[1][2], score[1][3])};
+    #pragma unroll
+    for (int c = 0; c < COLUMNS; c += 2) {
+      unsigned b[4];
+      four_turned(b, v_part + lane % 16 * LINE + c * 8 + lane / 16 * 8);
+      #pragma unroll
+      for (int n = 0; n < 2; ++n) {
+        out[c + n][0] *= factor[0];
+        out[c + n][1] *= factor[0];
+        out[c + n][2] *= factor[1];
+        out[c + n][3] *= factor[1];
+        multiply(out[c + n], share, b + 2 * n);
+      }
+    }
+    __syncwarp();
+  }
+
+  // The block's warps are merged: each scales what it has to the largest score of all.
+  asm volatile("cp.async.wait_all;" ::: "memory");
+  if (lane % 4 == 0) {
+    #pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      most_of[warp][lane / 4 + 8 * h] = most[h];
+      sum_of[warp][lane / 4 + 8 * h] = sum[h];
+    }
+  }
+  __syncthreads();
+  float* const sums = (float*)memory;
+  #pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    const unsigned row = lane / 4 + 8 * h;
+    float larger = most_of[0][row];
+    #pragma unroll
+    for (int w = 1; w < WARPS; ++w) larger = fmaxf(larger, most_of[w][row]);
+    const float factor = most[h] == NONE ? 0.0f : __expf(most[h] - larger);
+    #pragma unroll
+    for (int c = 0; c < COLUMNS; ++c) {
+      const unsigned column = c * 8 + lane % 4 * 2;
+      sums[(warp * 16 + row) * SIZE + column] = factor * out[c][2 * h];
+      sums[(warp * 16 + row) * SIZE + column + 1] = factor * out[c][2 * h + 1];
+    }
+  }
+  __syncthreads();
+  const unsigned part = 16 * (SIZE + 2);
+  float* const mine = parts + (Step)blockIdx.x * part;
+  for (unsigned i = threadIdx.x; i < 16 * SIZE; i += 32 * WARPS) {
+    const unsigned row = i / SIZE, column = i % SIZE;
+    float larger = most_of[0][row], all = 0.0f, found = 0.0f;
+    for (int w = 1; w < WARPS; ++w) larger = fmaxf(larger, most_of[w][row]);
+    for (int w = 0; w < WARPS; ++w) {
+      found += sums[w * 16 * SIZE + i];
+      if (most_of[w][row] != NONE) all += sum_of[w][row] * __expf(most_of[w][row] - larger);
+    }
+    if (splits > 1) {
+      mine[i] = found;
+      if (column == 0) {
+        mine[16 * SIZE + row] = larger;
+        mine[16 * SIZE + 16 + row] = all;
+      }
+    } else if (tile * 16 + row < rows) {
+      const unsigned at = tile * 16 + row;
+      result[batch * yb + (head * group + at % group) * yh + at / group * yr + column * yc] =
+          store(all == 0.0f ? 0.0f : found / all);
+    }
+  }
+  if (splits == 1) return;
+
+  // The block that arrives last merges what all have found.
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    last = atomicAdd(arrived + whole, 1) == splits - 1;
+    if (last) arrived[whole] = 0;
+  }
+  __syncthreads();
+  if (!last) return;
+  __threadfence();
+  const float* const found_by = parts + (Step)whole * splits * part;
+  float* const factors = (float*)memory;  // of each part and row
+  if (threadIdx.x < 16) {
+    const float* const highest = found_by + 16 * SIZE + threadIdx.x;
+    float larger = NONE, all = 0.0f;
+    #pragma unroll 8
+    for (unsigned s = 0; s < splits; ++s) larger = fmaxf(larger, __ldcg(highest + s * part));
+    #pragma unroll 8
+    for (unsigned s = 0; s < splits; ++s) {
+      const float most_seen = __ldcg(highest + s * part);
+      const float factor = most_seen == NONE ? 0.0f : __expf(most_seen - larger);
+      factors[s * 16 + threadIdx.x] = factor;
+      all += factor * __ldcg(highest + s * part + 16);
+    }
+    sum_of[0][threadIdx.x] = all == 0.0f ? 0.0f : 1.0f / all;
+  }
+  __syncthreads();
+  const unsigned present = min(16u, rows - tile * 16);
+  for (unsigned i = threadIdx.x; i < present * SIZE; i += 32 * WARPS) {
+    const unsigned row = i / SIZE, column = i % SIZE, at = tile * 16 + row;
+    float found = 0.0f;
+    #pragma unroll 8
+    for (unsigned s = 0; s < splits; ++s)
+      found += factors[s * 16 + row] * __ldcg(found_by + s * part + i);
+    result[batch * yb + (head * group + at % group) * yh + at / group * yr + column * yc] =
+        store(found * sum_of[0][row]);
+  }
+}
+"""

@@ -1,0 +1,132 @@
+"""Attention of a few queries over many keys, as in a step of decoding, as a kernel that shares the
+keys out over blocks.
+
+Each key is read once for all heads that it serves, so that the kernel is bound by memory.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from math import prod
+from typing import Any
+
+import cupy
+import numpy as np
+
+from benanza_runner.cuda.calls import Attention
+from benanza_runner.cuda.candidate import Candidate, refused
+from benanza_runner.cuda.kernels.attention import mask_steps
+from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, WIDE_BYTES
+from benanza_runner.cuda.kernels.source.split_attention import ROWS, WARPS, source
+from benanza_runner.cuda.workspace import Workspace
+from benanza_schemas.element_types import PRECISIONS
+from benanza_schemas.events import Variant
+from benanza_schemas.layer import Precision
+
+MOST_ROWS = 64
+"""Queries times the heads that share a key: with more, arithmetic counts, and others are faster."""
+
+LARGEST_HEAD = 256
+
+BLOCKS = (1, 2, 4)
+"""How many blocks a multiprocessor gets, about: the keys are shared out so."""
+
+MOST_SPLITS = 256
+"""More would take the last block too long to merge."""
+
+LEAST_KEYS = 128
+"""A block has no fewer, unless there are no more."""
+
+MOST_SHARED_BYTES = 200_000
+"""What a block may have of a multiprocessor's shared memory."""
+
+
+class SplitAttention:
+    """Candidates for attention of few queries in fp16 and bf16, with rows of adjacent elements."""
+
+    library = LIBRARY
+
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
+        """One for each number of parts into which the keys are split."""
+        call = workspace.call
+        if not isinstance(call, Attention) or not fits(call, workspace.precision):
+            return
+        if max(prod(call.output), call.batch * call.heads * call.keys) >= MOST_ELEMENTS:
+            yield refused(LIBRARY, "split kernel", "", "it has too many elements for one kernel")
+            return
+        group = call.heads // call.key_heads
+        wholes = call.batch * call.key_heads * -(-call.queries * group // ROWS)
+        processors = int(cupy.cuda.Device().attributes["MultiProcessorCount"])
+        most = min(MOST_SPLITS, -(-call.keys // LEAST_KEYS))
+        for splits in dict.fromkeys(
+            min(most, -(-blocks * processors // wholes)) for blocks in BLOCKS
+        ):
+            yield _candidate(workspace, call, wholes, splits)
+
+
+def fits(call: Attention, precision: Precision) -> bool:
+    """Whether the kernel takes such a call."""
+    steps = (call.query_steps, call.key_steps, call.value_steps)
+    starts = (call.query_start, call.key_start, call.value_start)
+    if PRECISIONS[precision].bytes != 2 or any(step[3] != 1 for step in steps):
+        return False
+    wide = WIDE_BYTES // PRECISIONS[precision].bytes
+    if any(step % wide for of_operand in steps for step in of_operand[:3]):
+        return False
+    if any(start % wide for start in starts) or call.size % ROWS or call.size > LARGEST_HEAD:
+        return False
+    if call.size != call.width or call.key_heads != call.value_heads:
+        return False
+    return call.queries * call.heads // call.key_heads <= MOST_ROWS
+
+
+def _candidate(workspace: Workspace, call: Attention, wholes: int, splits: int) -> Candidate:
+    group = call.heads // call.key_heads
+    per_split = -(-call.keys // splits)
+    result = workspace.result(call.output)
+    query, key, value = (
+        workspace.operand(name).array.reshape(-1)[start:]
+        for name, start in (
+            ("query", call.query_start),
+            ("key", call.key_start),
+            ("value", call.value_start),
+        )
+    )
+    mask = "" if not call.mask else "bool" if call.chosen else "float"
+    line = 2 * (call.size + 16)
+    stages = 3 if 3 * 2 * ROWS * line * WARPS <= MOST_SHARED_BYTES // 2 else 2
+    shared = max(stages * 2 * ROWS * line * WARPS, 4 * WARPS * ROWS * call.size)
+    kernel = _kernel(workspace.precision, call.size, stages, mask, call.causal)
+    arrived = cupy.zeros(wholes, cupy.uint32)
+    scratch = 0
+
+    def prepare() -> int:
+        nonlocal scratch
+        size = 4 * wholes * splits * ROWS * (call.size + 2) if splits > 1 else 0
+        scratch = workspace.scratch(size)
+        kernel.max_dynamic_shared_size_bytes = shared
+        return size
+
+    def run() -> None:
+        arguments = (
+            query,
+            key,
+            value,
+            workspace.operand("mask").array if call.mask else query,
+            result.array,
+            np.uint64(scratch),
+            arrived,
+            np.float32(call.scale),
+            *map(np.float32, call.chosen or (0.0, 0.0)),
+            *map(np.uint32, (call.key_heads, group, call.queries, call.keys, splits, per_split)),
+            *map(np.int64, (*call.query_steps[:3], *call.key_steps[:3], *call.value_steps[:3])),
+            *map(np.int64, (*mask_steps(call), *call.output_steps)),
+        )
+        kernel((wholes * splits,), (32 * WARPS,), arguments, shared_mem=shared)
+
+    name = f"split attention kernel ({splits} parts, {stages} stages)"
+    return Candidate(LIBRARY, name, "", prepare, run, result)
+
+
+@cache
+def _kernel(precision: Precision, size: int, stages: int, mask: str, causal: bool) -> Any:
+    return cupy.RawKernel(source(precision, size, stages, mask, causal), "attend")

@@ -109,6 +109,7 @@ def _bounds(bounds: Sequence[ModelBound], *, plain: bool) -> list[RenderableType
                 parts.append(Text(printable(on)))
     partial = [bound for bound in bounds if bound.partial]
     parts += [Text(line) for bound in partial for line in _missing(bound, systems)]
+    parts += [Text(line) for bound in bounds for line in _copied(bound, systems)]
     parts += [Text(line) for bound in bounds for line in _above(bound, systems)]
     parts += [Text(line) for bound in bounds for line in _slowed(bound, systems)]
     parts += [Text(line) for bound in bounds for line in beaten_by(bound, systems)]
@@ -194,10 +195,11 @@ def _with_spread(unit: TimeUnit, value_us: float | None, spread_us: float | None
 
 
 def _coverage(bound: ModelBound) -> str:
-    if not bound.partial:
-        return "full"
     measured, missing = bound.coverage.measured, len(bound.coverage.missing)
-    return f"partial: {measured:,} of {measured + missing:,}"
+    counted = f"partial: {measured:,} of {measured + missing:,}" if bound.partial else "full"
+    in_place, copied = bound.states.in_place, bound.states.copied
+    states = [f"{in_place:,} in place"] * bool(in_place) + [f"{copied:,} copied"] * bool(copied)
+    return f"{counted}; states: {', '.join(states)}" if states else counted
 
 
 def _which(bound: ModelBound, systems: SystemNames) -> str:
@@ -216,6 +218,18 @@ def _missing(bound: ModelBound, systems: SystemNames) -> list[str]:
         case several:
             lines = [f"{what} {plural(len(missing), 'layer')}:", *(f"  {line}" for line in several)]
     return [printable(line) for line in lines]
+
+
+def _copied(bound: ModelBound, systems: SystemNames) -> list[str]:
+    """Which states may be cheaper than the bound says."""
+    states = bound.states
+    if not states.copied:
+        return []
+    number = "1 state is" if states.copied == 1 else f"{states.copied:,} states are"
+    line = (
+        f"{_which(bound, systems)}: {number} copied, not in place: {'; '.join(states.why_copied)}"
+    )
+    return [printable(line)]
 
 
 def _above(bound: ModelBound, systems: SystemNames) -> list[str]:

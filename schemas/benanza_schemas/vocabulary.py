@@ -10,6 +10,15 @@ GENERATED = "cupy"
 """The library of variants that are kernels which the runner generated; CuPy compiles them."""
 
 
+STATE_AS_WRITTEN = "state as written"
+"""The rule of groups that are no groups but what a model has where a state is kept in place: the
+layer that copies it, at the one position of the layer that writes what is new.
+"""
+
+COPIED_STATE = "a state that is copied: "
+"""How the reason of a layer begins that copies a state."""
+
+
 class CacheState(StrEnum):
     """What a variant finds in the caches when it is timed."""
 

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from onnx import ModelProto, parser
 
 from benanza_ingest.extract import extract
-from benanza_ingest.extracted import ExtractedLayer, ExtractedModel
+from benanza_ingest.extracted import ExtractedGroup, ExtractedLayer, ExtractedModel
 from benanza_ingest.limits import Limits
+from benanza_schemas.vocabulary import STATE_AS_WRITTEN
 
 OPSET = 21
 
@@ -44,6 +45,18 @@ def extracted(
 def only_layer(text: str, opset: int = OPSET, domains: Domains | None = None) -> ExtractedLayer:
     """The layer of a model that has one layer."""
     (layer,) = extracted(text, opset, domains).layers
+    return layer
+
+
+def as_written(text: str, opset: int = OPSET, domains: Domains | None = None) -> ExtractedGroup:
+    """What copies the first state of a model whose states are in place."""
+    groups = extracted(text, opset, domains).groups
+    return next(group for group in groups if group.rule == STATE_AS_WRITTEN)
+
+
+def of_operator(model: ExtractedModel, op: str) -> ExtractedLayer:
+    """The only layer of this operator."""
+    (layer,) = (layer for layer in model.layers if layer.op == op)
     return layer
 
 

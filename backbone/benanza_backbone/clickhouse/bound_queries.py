@@ -5,6 +5,7 @@ for the bounds alone. So it is three, of which two are asked only if they can fi
 """
 
 from benanza_backbone.clickhouse.queries import COUNTED
+from benanza_schemas.vocabulary import COPIED_STATE, STATE_AS_WRITTEN
 
 _CHOSEN = """
     chosen AS
@@ -30,6 +31,16 @@ WITH
                 if(empty(named.layer_names), node.name, named.layer_names[node.position + 1]),
                 node.op))) AS nodes,
             length(nodes) AS layers,
+            any(states.count) AS in_place,
+            countIf(startsWith(node.reason, '"""
+    + COPIED_STATE
+    + """')) AS copied_states,
+            arraySort(groupUniqArrayIf(
+                substring(node.reason, """
+    + str(len(COPIED_STATE) + 1)
+    + """), startsWith(node.reason, '"""
+    + COPIED_STATE
+    + """'))) AS why_copied,
             uniqExactIf(node.fingerprint, node.fingerprint != '') AS unique_layers
         FROM
         (
@@ -40,6 +51,15 @@ WITH
             SELECT * FROM architecture_layers FINAL
             WHERE architecture_id IN (SELECT architecture_id FROM models WHERE model_id IN chosen)
         ) AS node ON node.architecture_id = named.architecture_id
+        LEFT JOIN
+        (
+            SELECT architecture_id, count() AS count FROM architecture_groups FINAL
+            WHERE rule = '"""
+    + STATE_AS_WRITTEN
+    + """'
+              AND architecture_id IN (SELECT architecture_id FROM models WHERE model_id IN chosen)
+            GROUP BY architecture_id
+        ) AS states ON states.architecture_id = named.architecture_id
         GROUP BY model_id
     )
 SELECT
@@ -60,7 +80,10 @@ SELECT
         ),
         'Tuple(
             measured UInt64, free UInt64, not_counted UInt64,
-            missing Array(Tuple(name String, op String, reason String)))') AS coverage
+            missing Array(Tuple(name String, op String, reason String)))') AS coverage,
+    CAST(
+        (layers_of.in_place, layers_of.copied_states, layers_of.why_copied),
+        'Tuple(in_place UInt64, copied UInt64, why_copied Array(String))') AS states
 FROM bounds_at(at = {at:DateTime64(6, 'UTC')}) AS bound
 LEFT JOIN layers_of ON layers_of.model_id = bound.model_id
 WHERE (

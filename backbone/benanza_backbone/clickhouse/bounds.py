@@ -29,6 +29,16 @@ class Coverage(Document, frozen=True, kw_only=True):
     missing: tuple[MissingLayer, ...]
 
 
+class States(Document, frozen=True, kw_only=True):
+    """How many states, such as a decoder's keys and values, a bound keeps in place, and how many it
+    copies, and why.
+    """
+
+    in_place: int
+    copied: int
+    why_copied: tuple[str, ...]
+
+
 class Slowed(Document, frozen=True, kw_only=True):
     """How many of a bound's calls were timed only while the device was slowed down, by what, such
     as its power limit or other programs, and the titles of their layers. They may take less.
@@ -80,6 +90,7 @@ class ModelBound(Document, frozen=True, kw_only=True):
     layers: int
     unique_layers: int
     coverage: Coverage
+    states: States
     slowed: Slowed
     beaten_by: tuple[FasterRun, ...]
     critical_path: tuple[str, ...]

@@ -61,9 +61,9 @@ class LayerSummary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One of the unique layers of a model, without its graph.
 
     `fingerprint` is empty for a skipped layer; its `reason` says why it was skipped and how to mend
-    that. A view whose results have no elements has a `reason`, too. `flops` counts a multiply-add
-    as two. `bytes` counts each input and each output once. `parameters` counts the elements of
-    constant inputs.
+    that. A view whose results have no elements has a `reason`, too, and so has a layer that copies
+    a state (`COPIED_STATE`). `flops` counts a multiply-add as two. `bytes` counts each input and
+    each output once. `parameters` counts the elements of constant inputs.
     """
 
     op: Name

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from onnx import ModelProto
 
 from benanza_ingest.errors import ModelError
-from benanza_ingest.extracted import ExtractedModel
+from benanza_ingest.extracted import ExtractedGroup, ExtractedModel
 from benanza_ingest.garbage import no_garbage_search
 from benanza_ingest.groups.propose import propose_groups
 from benanza_ingest.groups.quantised.own_dequantizers import with_own_dequantizers
@@ -18,6 +18,8 @@ from benanza_ingest.resolving.bind import Binding, bind
 from benanza_ingest.resolving.graph import Graph
 from benanza_ingest.resolving.resolve import resolve
 from benanza_ingest.splitting import split
+from benanza_ingest.states.as_written import with_states
+from benanza_ingest.states.in_place import keep_states_in_place
 from benanza_ingest.summary import notes, parameters
 
 
@@ -71,7 +73,7 @@ def _extracted(model: "Wired", granularity: int | None) -> ExtractedModel:
         dims=model.binding.dims,
         layers=model.wiring.layers,
         edges=model.wiring.edges,
-        groups=propose_groups(model.wiring),
+        groups=(*propose_groups(model.wiring), *model.states),
         sequences=split(model.wiring, granularity) if granularity is not None else (),
     )
 
@@ -79,7 +81,7 @@ def _extracted(model: "Wired", granularity: int | None) -> ExtractedModel:
 class Wired(NamedTuple):
     """A model's layers with their graph and what was bound.
 
-    `proto` is the file without its weights.
+    `proto` is the file without its weights. `states` are those of `with_states`.
     """
 
     proto: ModelProto
@@ -87,6 +89,7 @@ class Wired(NamedTuple):
     binding: Binding
     graph: Graph
     wiring: Wiring
+    states: tuple[ExtractedGroup, ...]
 
 
 def wired(content: bytes, *, batch: int | None, dims: Mapping[str, int], limits: Limits) -> Wired:
@@ -95,11 +98,12 @@ def wired(content: bytes, *, batch: int | None, dims: Mapping[str, int], limits:
         model = parse(content, limits)
         binding = bind(model, batch, dims)
         graph = resolve(model, binding, limits)
+        states = keep_states_in_place(graph)
         opsets = opset_imports(model)
         maker = Layers(graph, opsets, limits)
-        layers = tuple([maker.layer(node) for node in graph.nodes])
-        return Wired(
-            model, opsets.get("", 0), binding, graph, with_own_dequantizers(wire(graph, layers))
-        )
+        layers = [maker.layer(node) for node in graph.nodes]
+        copying = with_states(layers, graph, states, maker)
+        wiring = with_own_dequantizers(wire(graph, tuple(layers)))
+        return Wired(model, opsets.get("", 0), binding, graph, wiring, copying)
     except RecursionError as error:
         raise ModelError("the model is nested too deeply; export it again, flattened") from error

@@ -17,6 +17,7 @@ from benanza_backbone.clickhouse.bounds import (
     MissingLayer,
     ModelBound,
     Slowed,
+    States,
 )
 
 BOUND = ModelBound(
@@ -41,6 +42,7 @@ BOUND = ModelBound(
     layers=24,
     unique_layers=20,
     coverage=Coverage(measured=22, free=2, not_counted=0, missing=()),
+    states=States(in_place=0, copied=0, why_copied=()),
     slowed=Slowed(calls=0, by=(), layers=()),
     beaten_by=(),
     critical_path=("conv1",),
@@ -285,3 +287,15 @@ def test_what_reuse_saved(counts: tuple[int, int, int, int, int, int], line: str
     assert stream.getvalue().splitlines()[-1] == line
     show_tables()
     assert line in found._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("in_place", "copied", "shown"),
+    [(8, 0, "full; states: 8 in place"), (6, 2, "full; states: 6 in place, 2 copied")],
+)
+def test_states_stand_beside_coverage(in_place: int, copied: int, shown: str) -> None:
+    why = ("its sequences are reordered",) if copied else ()
+    states = States(in_place=in_place, copied=copied, why_copied=why)
+    said = lines(but(states=states))
+    assert any(shown in line for line in said)
+    assert any("2 states are copied, not in place: its" in line for line in said) == bool(copied)

@@ -6,7 +6,7 @@ import pytest
 from tests.ingest.layering import counting
 from tests.ingest.layering.counting import Counter
 from tests.ingest.layering.one_layer import one_layer
-from tests.ingest.onnx_text import only_layer
+from tests.ingest.onnx_text import extracted, of_operator
 from tests.ingest.running import random_array
 
 
@@ -155,7 +155,7 @@ def test_attention_multiplies_twice_whatever_is_remembered_included(past: int, r
     head = f"g (float[{q}] q, float[{k}] k, float[{v}] v{remembered})"
     call = f"Attention{attributes}(q, k, v{', , pk, pv' if past else ''})"
     names = "y, nk, nv" if past else "y"
-    layer = only_layer(f"{head} => ({names}) {{ {names} = {call} }}", 23)
+    layer = of_operator(extracted(f"{head} => ({names}) {{ {names} = {call} }}", 23), "Attention")
     products = naive_attention_products(queries, past + keys, depth, value_depth)
     softmax = 5 * queries * (past + keys)
     assert layer.flops == batch * heads * (2 * products + softmax)

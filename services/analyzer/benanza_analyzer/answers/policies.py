@@ -18,12 +18,14 @@ class Policy(NamedTuple):
     """A bound with groups or without, of the variants that `takes` takes. `name` is for people.
 
     A layer that has a time for none of these takes any, if `otherwise_any`; else it has none.
+    With `copies_states`, states are copied as the model has it, and not kept in place.
     """
 
     name: str
     fusion: bool
     takes: Callable[[Variant], bool]
     otherwise_any: bool = False
+    copies_states: bool = False
 
     def of(self, event: LayerMeasured) -> LayerMeasured:
         """The measurement with the variants that are taken; a failure if there are none."""
@@ -64,6 +66,7 @@ LIBRARIES = Policy("calls of libraries alone", True, _of_a_library)
 LIBRARIES_UNFUSED = Policy("libraries alone, without fusion", False, _of_a_library)
 CHANNELS_FIRST = Policy("channels first wherever possible", True, _channels_first, True)
 CHANNELS_LAST = Policy("channels last wherever possible", True, _channels_last, True)
+STATES_COPIED = Policy("states copied, not in place", True, _any, copies_states=True)
 
 POLICIES = (
     FASTEST,
@@ -73,5 +76,6 @@ POLICIES = (
     LIBRARIES_UNFUSED,
     CHANNELS_FIRST,
     CHANNELS_LAST,
+    STATES_COPIED,
 )
 """The fastest comes first: the others are compared with it."""

@@ -19,6 +19,7 @@ from benanza_analyzer.models.catalogue import NOTHING, Catalogue
 from benanza_analyzer.models.cover import ComponentShape, component_shape
 from benanza_analyzer.models.integers import computes_with_integers
 from benanza_analyzer.models.model_check import check
+from benanza_analyzer.models.states import fusable_groups
 from benanza_schemas.events import Group, LayerSummary, ModelIngested
 from benanza_schemas.layer import Accounting
 from benanza_schemas.operators.table import RESHAPING
@@ -153,7 +154,7 @@ def _count(event: ModelIngested, accounting: Accounting, catalogue: Catalogue) -
         numbers[position] = catalogue.number(summary.fingerprint)
     groups = [
         (tuple(sorted(group.layers)), catalogue.number(group.fingerprint))
-        for group in event.groups
+        for group in fusable_groups(event)
         if any(treatments[position] == "counted" for position in group.layers)
     ]
     components, block_numbers = _components(groups, numbers.tolist())

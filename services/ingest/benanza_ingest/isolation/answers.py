@@ -26,12 +26,13 @@ from benanza_ingest.isolation.messages import (
     answers,
 )
 from benanza_ingest.layering import costs
-from benanza_ingest.layering.views import why_nothing_runs
+from benanza_ingest.layering.views import NO_ELEMENTS, why_nothing_runs
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.parse import MAX_AXES
 from benanza_schemas.events import MAX_NAME_LENGTH, MAX_REASON_LENGTH, LayerUse, ModelPublished
 from benanza_schemas.identity import check, fingerprint_of_canonical
 from benanza_schemas.layer import Kind, Layer
+from benanza_schemas.vocabulary import COPIED_STATE
 
 T = TypeVar("T")
 
@@ -188,8 +189,12 @@ def _unnamed(summary: PackedLayer, known: Sequence[_Known]) -> ExtractedLayer:
     layer, fingerprint, figures = known[summary.graph]
     if [(operator.op_type, operator.domain) for operator in layer.operators] != [(op, domain)]:
         raise ValueError("a layer of another operator")
-    reason = why_nothing_runs(layer)
-    if layer.execution != "call" or summary.reason != reason or (reason and kind != "view"):
+    reason = summary.reason
+    if kind == "view" or not reason.startswith(COPIED_STATE):
+        reason = why_nothing_runs(layer)
+    if layer.execution != "call" or summary.reason != reason:
+        raise ValueError("a layer that can't be one")
+    if reason == NO_ELEMENTS and kind != "view":
         raise ValueError("a layer that can't be one")
     figures = (0, 0, 0) if kind == "view" else figures
     return ExtractedLayer(op, domain, kind, fingerprint, *figures, reason, name="", layer=layer)

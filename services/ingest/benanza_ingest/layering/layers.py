@@ -63,7 +63,16 @@ class Layers:
                 numbers[position] = self._tensors.with_value(inputs[position])
         given = tuple([attribute.SerializeToString() for attribute in node.proto.attribute])
         wires = _wires(values)
-        alike = (op_type, domain, given, wires, len(inputs), tuple(numbers), node.in_place)
+        alike = (
+            op_type,
+            domain,
+            given,
+            wires,
+            len(inputs),
+            tuple(numbers),
+            node.in_place,
+            node.appends,
+        )
         made = self._made.get(alike)
         if made is None:
             try:
@@ -101,15 +110,15 @@ class Layers:
         if len(outputs) > 1:
             layer = canonical(layer)
         fingerprint = fingerprint_of_canonical(layer)
-        standard = node.domain == ""
         reason = why_nothing_runs(layer)
-        if reason or (standard and is_view(node, layer, self._graph.constants)):
+        may_be_view = not node.domain and not node.appends
+        if reason or (may_be_view and is_view(node, layer, self._graph.constants)):
             named = node.op_type, node.domain
             return ExtractedLayer(*named, "view", fingerprint, reason=reason, name="", layer=layer)
         return ExtractedLayer(
             node.op_type,
             node.domain,
-            "movement" if facts_of(node.op_type, node.domain).moves else "compute",
+            "movement" if node.appends or facts_of(node.op_type, node.domain).moves else "compute",
             fingerprint,
             costs.flops(layer),
             costs.moved_bytes(layer),

@@ -27,7 +27,7 @@ class Node(msgspec.Struct):
     `inputs` and `outputs` are names of values; a name is empty if an optional value is left out, or
     if nothing reads it. `captured` are the values that the bodies of a control-flow operator read
     from outside. `domain` is empty for the standard domain. `in_place` says that results lie where
-    the inputs do, so that nothing moves.
+    the inputs do, so that nothing moves; `appends` that an Identity writes its input into a buffer.
     """
 
     proto: NodeProto
@@ -38,10 +38,15 @@ class Node(msgspec.Struct):
     outputs: tuple[str, ...]
     captured: tuple[str, ...] = ()
     in_place: bool = False
+    appends: bool = False
 
     def title(self) -> str:
         """The node's name for people; if it has none, that of its first output, or its type."""
-        return self.name or next(filter(None, self.outputs), self.op_type)
+        return self.name or self.first_output() or self.op_type
+
+    def first_output(self) -> str:
+        """The name of the first output that isn't left out; empty if there is none."""
+        return next(filter(None, self.outputs), "")
 
 
 @dataclass(slots=True)

@@ -100,6 +100,8 @@ def _role(kind: Kind, layer: Layer, operator: Operator) -> Role | None:
     if kind == "view":
         return Role.VIEW if facts.region in ("view", "element-wise", "movement") else None
     match facts.region:
+        case "view":  # what appends to a state copies
+            return Role.MOVEMENT
         case "element-wise" if one_result:
             return Role.ELEMENTWISE
         case "movement" if _is_decided(layer, operator):

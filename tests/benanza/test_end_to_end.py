@@ -75,6 +75,13 @@ BOUND = record(
                 },
             }
         ),
+        "states": record(
+            {
+                "in_place": COUNT,
+                "copied": COUNT,
+                "why_copied": {"type": "array", "items": TEXT},
+            }
+        ),
         "slowed": record(
             {
                 "calls": COUNT,

@@ -14,6 +14,8 @@ import pytest
 from onnx import ModelProto, TensorProto, TypeProto, helper
 
 from benanza_ingest.extract import extract
+from benanza_ingest.extracted import ExtractedGroup, ExtractedLayer
+from benanza_schemas.vocabulary import STATE_AS_WRITTEN
 from benchmarks.decoders.building import build
 from benchmarks.decoders.configurations import BLOCK, DECODERS, Decoder
 
@@ -39,7 +41,11 @@ def test_costs_follow_from_the_configuration(
     model, total = build(d), before + length
     past = total if in_place else before
     dims = {"sequence_length": length, "past_sequence_length": past, "total_sequence_length": total}
-    layers = extract(model.SerializeToString(), batch=batch, dims=dims).layers
+    extracted = extract(model.SerializeToString(), batch=batch, dims=dims)
+    layers: list[ExtractedLayer | ExtractedGroup] = list(extracted.layers)
+    for group in extracted.groups if not in_place else ():
+        if group.rule == STATE_AS_WRITTEN:
+            layers[group.layers[0]] = group
     handed_on, elements = handed_on_of(model, dims | {"batch_size": batch})
     size, rows = size_of(d.precision), batch * length
     kept, scores = 0, 0

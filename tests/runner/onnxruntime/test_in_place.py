@@ -8,7 +8,7 @@ from benanza_runner.onnx_layers.layer_model import LayerModel, layer_model
 from benanza_runner.onnxruntime.copies import replicated
 from benanza_runner.onnxruntime.in_place import in_place
 from benanza_runner.onnxruntime.session import CPU, Session
-from tests.ingest.onnx_text import content
+from tests.ingest.onnx_text import as_written, content
 
 GRAPH = """g (float[1,2,32] q, float[1,2,16] k, float[1,2,16] v, float[1,2,{past},8] pk,
     float[1,2,{past},8] pv, int32[1] l) => (y, float[1,2,{present},8] nk, float[1,2,{present},8] nv)
@@ -40,7 +40,8 @@ def test_new_keys_are_written_behind_the_kept_ones(copies: int) -> None:
 
 
 def test_what_is_longer_is_written_elsewhere() -> None:
-    model = model_of(7, 9, 9)
+    graph = GRAPH.format(past=7, present=9, total=9)
+    model = layer_model(as_written(graph, 21, {"com.microsoft": 1}).layer)
     assert in_place(model.proto.graph) == {}
     before = {name: array.copy() for name, array in model.inputs.items()}
     Session(model.proto, model.constants, model.inputs, CPU, 1).call()

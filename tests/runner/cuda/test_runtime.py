@@ -203,6 +203,25 @@ def test_attention_is_run_by_cudnn_and_by_a_kernel(
     assert {variant.library for variant in variants} == {"cudnn-graph", "cupy"}
 
 
+@pytest.mark.parametrize("precision", ["fp16", "bf16"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Attention of few queries",
+        "Attention of few queries with a mask",
+        "Attention of few queries with a mask of bools",
+        "Attention of one query of wide heads",
+        "attention of one grouped query",
+        "causal Attention of few queries",
+    ],
+)
+def test_a_kernel_shares_the_keys_of_few_queries_out(
+    cuda: Runtime, name: str, precision: Precision
+) -> None:
+    variants = timed(cuda, LAYERS[name], precision)
+    assert any(variant.algorithm.startswith("split attention") for variant in variants)
+
+
 def test_why_cudnn_takes_no_keys_that_lie_transposed(cuda: Runtime) -> None:
     variants = cuda.measure(LAYERS["attention"], "fp16").variants
     (refused,) = (variant for variant in variants if variant.library == "cudnn-graph")

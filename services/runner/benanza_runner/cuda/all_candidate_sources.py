@@ -5,6 +5,7 @@ from benanza_runner.cuda.kernels.attention import AttentionKernels
 from benanza_runner.cuda.kernels.channel_normalisation import ChannelNormalisationKernels
 from benanza_runner.cuda.kernels.integer_products import IntegerProducts
 from benanza_runner.cuda.kernels.movement import MovementKernels
+from benanza_runner.cuda.kernels.packed_products import PackedProducts
 from benanza_runner.cuda.kernels.pooling import PoolingKernels
 from benanza_runner.cuda.kernels.rankings import RankingKernels
 from benanza_runner.cuda.kernels.regions.candidates import RegionKernels
@@ -14,6 +15,7 @@ from benanza_runner.cuda.kernels.scattering import ScatteringKernels
 from benanza_runner.cuda.kernels.split_attention import SplitAttention
 from benanza_runner.cuda.kernels.transposed import TransposedKernels
 from benanza_runner.cuda.libraries.cublaslt.integers import CublasLtIntegers
+from benanza_runner.cuda.libraries.cublaslt.packed import CublasLtPacked
 from benanza_runner.cuda.libraries.cublaslt.products import CublasLt
 from benanza_runner.cuda.libraries.cublaslt.windows import CublasLtWindows
 from benanza_runner.cuda.libraries.cudnn_graph import CudnnGraph
@@ -44,8 +46,10 @@ def all_candidate_sources(
         CublasLt(algorithms),
         CublasLtIntegers(algorithms),
         CublasLtWindows(algorithms),
+        CublasLtPacked(algorithms),
         RowProducts(),
         IntegerProducts(),
+        PackedProducts(),
         PoolingKernels(),
         ChannelNormalisationKernels(),
         MovementKernels(),

@@ -15,6 +15,9 @@ from benanza_runner.onnxruntime.session import CPU, session_options
 from benanza_schemas.element_types import FLOATS, PRECISIONS
 from benanza_schemas.layer import Layer, Precision
 
+ACCURACY = "accuracy_level"
+"""With 4, ONNX Runtime's MatMulNBits multiplies integers of 8 bits."""
+
 SCALED = frozenset({"QuantizeLinear", "DequantizeLinear"})
 """Their older versions want scales as float32; the device keeps them at the precision."""
 
@@ -35,7 +38,7 @@ def reference(layer: Layer, precision: Precision, threads: int) -> Reference:
     them, except those that an operator wants as float32, such as the scales of a Resize. ONNX
     Runtime uses so many `threads`. Raises what `layer_model` and ONNX Runtime raise.
     """
-    layer = _rounded_constants(layer, precision)
+    layer = _rounded_constants(_exact(layer), precision)
     model = _rounded_model(layer, precision)
     outputs = _computed(layer, model, threads)
     if any(map(_has_nan, outputs)):
@@ -81,6 +84,17 @@ def _results(
 ) -> list[Array]:
     arrays: list[Array] = session.run([f"t{index}" for index in layer.outputs], dict(inputs))
     return arrays
+
+
+def _exact(layer: Layer) -> Layer:
+    """Without attributes that let an operator round its inputs to fewer bits."""
+    operators = tuple(
+        msgspec.structs.replace(
+            operator, attributes=tuple(a for a in operator.attributes if a.name != ACCURACY)
+        )
+        for operator in layer.operators
+    )
+    return msgspec.structs.replace(layer, operators=operators)
 
 
 def _has_nan(array: Array) -> bool:

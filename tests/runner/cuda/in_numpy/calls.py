@@ -25,6 +25,7 @@ from benanza_runner.cuda.calls import (
     Matrices,
     MergedProduct,
     Normalisation,
+    PackedProduct,
     Padding,
     Pooling,
     Product,
@@ -109,6 +110,8 @@ def _one(call: Call, operands: Mapping[str, Array]) -> Array:
             return matrix_product(call, operands)
         case IntegerProduct():
             return integer_product(call, operands)
+        case PackedProduct():
+            return packed_product(call, operands)
         case Attention():
             return attention(call, operands)
         case Pooling():
@@ -228,6 +231,24 @@ def integer_product(call: IntegerProduct, operands: Mapping[str, Array]) -> Arra
     if call.b_zeros:
         b = b - operands["b_zero"].reshape(1, -1).astype(np.int64)
     return np.asarray(a @ b).reshape(call.output)
+
+
+def packed_product(call: PackedProduct, operands: Mapping[str, Array]) -> Array:
+    def numbers(of: Array) -> Array:
+        """The small numbers in each row of bytes, the lowest bits first."""
+        rows = of.reshape(call.n, -1)
+        if call.bits == 8:
+            return rows.astype(np.int64)
+        return np.stack((rows & 15, rows >> 4), axis=-1).reshape(call.n, -1).astype(np.int64)
+
+    packed = numbers(operands["b"]).reshape(call.n, call.blocks, call.block)
+    zeros = numbers(operands["zeros"])[:, : call.blocks] if call.zeros else 2 ** (call.bits - 1)
+    scales = operands["scales"].reshape(call.n, call.blocks, 1)
+    weights = (packed - np.reshape(zeros, (-1, call.blocks if call.zeros else 1, 1))) * scales
+    found = operands["a"].reshape(call.m, call.k) @ weights.reshape(call.n, -1)[:, : call.k].T
+    if call.bias:
+        found = found + operands["bias"]
+    return np.asarray(found).reshape(call.output)
 
 
 def matrix_product(call: Product, operands: Mapping[str, Array]) -> Array:

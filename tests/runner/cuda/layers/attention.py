@@ -140,6 +140,7 @@ GROUPS = {
         "float[2,4,1,64] q, float[2,4,64,300] k, float[2,4,300,64] v",
         "a = MatMul(q, k) b = Mul(a, s) p = Softmax(b) y = MatMul(p, v)",
     ),
+    "attention of one grouped query": of_grouped_queries(1, 300, 64),
     "attention, long, of wide heads": attention(
         "float[1,2,130,72] q, float[1,2,72,200] k, float[1,2,200,136] v",
         "a = MatMul(q, k) b = Mul(a, s) p = Softmax(b) y = MatMul(p, v)",
@@ -161,6 +162,8 @@ def operator(
 
 
 WHOLE = (2, 4, 7, 16), (2, 4, 9, 16), (2, 4, 9, 8), (2, 4, 7, 8)
+FEW = (2, 8, 3, 64), (2, 2, 300, 64), (2, 2, 300, 64), (2, 8, 3, 64)
+ONE = (1, 4, 1, 256), (1, 1, 1000, 256), (1, 1, 1000, 256), (1, 4, 1, 256)
 SQUARE = (2, 4, 9, 16), (2, 4, 9, 16), (2, 4, 9, 8), (2, 4, 9, 8)
 
 OPERATORS = {
@@ -171,6 +174,11 @@ OPERATORS = {
     "causal Attention": operator(*SQUARE, is_causal=1),
     "causal Attention of more keys than queries": operator(*WHOLE, is_causal=1),
     "causal Attention of long heads": operator(*((1, 2, 150, 64),) * 4, is_causal=1),
+    "Attention of few queries": operator(*FEW),
+    "Attention of few queries with a mask": operator(*FEW, floats(2, 1, 3, 300)),
+    "Attention of few queries with a mask of bools": operator(*FEW, Tensor("bool", (3, 300))),
+    "Attention of one query of wide heads": operator(*ONE),
+    "causal Attention of few queries": operator(*((2, 4, 40, 128),) * 4, is_causal=1),
     "Attention of three axes, in groups": operator(
         (2, 7, 64), (2, 9, 32), (2, 9, 16), (2, 7, 32), q_num_heads=4, kv_num_heads=2
     ),

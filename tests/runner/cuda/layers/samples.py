@@ -5,6 +5,7 @@ from benanza_schemas.layer import AttributeValue, Layer, Tensor
 from tests.runner.cuda.layers.attention import ATTENTIONS
 from tests.runner.cuda.layers.in_place import IN_PLACE
 from tests.runner.cuda.layers.more import MORE, fixed
+from tests.runner.cuda.layers.own import OWN
 from tests.runner.cuda.layers.products import PRODUCTS
 from tests.runner.cuda.layers.prologues import FOLDED
 from tests.runner.cuda.layers.recurrent import RECURRENT
@@ -133,4 +134,5 @@ LAYERS: dict[str, Layer] = {
     **MERGED,
     **REGIONS,
     **IN_PLACE,
+    **OWN,
 }

@@ -14,6 +14,7 @@ from benanza_runner.cuda.calls.compute import (
     MergedProduct,
     Normalisation,
     Operand,
+    PackedProduct,
     Pooling,
     Product,
     Softmax,
@@ -57,6 +58,7 @@ __all__ = [
     "MergedProduct",
     "Normalisation",
     "Operand",
+    "PackedProduct",
     "Padding",
     "Pooling",
     "Product",
@@ -81,6 +83,7 @@ Call = (
     | Product
     | MergedProduct
     | IntegerProduct
+    | PackedProduct
     | Pooling
     | Softmax
     | Normalisation

@@ -134,6 +134,31 @@ class IntegerProduct(msgspec.Struct, frozen=True):
     b_zeros: int = 0
 
 
+class PackedProduct(msgspec.Struct, frozen=True):
+    """`a · wᵀ + bias` with weights of few bits: `w = (b - zeros) · scales`.
+
+    Operands: `a` is m×k; `b` has n rows of `blocks` blocks, each of so many weights as `block` says
+    in `bits` bits each, the lowest first; `scales` has n×blocks elements. If `zeros`, an operand of
+    that name has the zero points of a row's blocks, packed likewise in whole bytes; else they are
+    2^(bits-1). If `bias`, there is one with n elements. Weights from k on don't count. `output` is
+    the shape that the layer gives the result.
+    """
+
+    output: Shape
+    m: int
+    n: int
+    k: int
+    bits: int
+    block: int
+    zeros: bool = False
+    bias: bool = False
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks a row of weights has."""
+        return -(-self.k // self.block)
+
+
 class Pooling(msgspec.Struct, frozen=True):
     """The largest or the mean element of windows; operand `input`.
 

@@ -12,6 +12,7 @@ from benanza_runner.cuda.lowering.folding import FOLDINGS
 from benanza_runner.cuda.lowering.gathering import GATHERINGS
 from benanza_runner.cuda.lowering.movement import MOVEMENTS, is_shuffle, lower_shuffle
 from benanza_runner.cuda.lowering.norms import NORMS, is_norm_of_sum, lower_norm_of_sum
+from benanza_runner.cuda.lowering.own import DOMAIN, in_standard_operators
 from benanza_runner.cuda.lowering.pad_resize import PAD_RESIZE
 from benanza_runner.cuda.lowering.poolings import POOLINGS
 from benanza_runner.cuda.lowering.products.attention import (
@@ -25,6 +26,7 @@ from benanza_runner.cuda.lowering.products.merged import (
     is_merged_product,
     lower_merged_product,
 )
+from benanza_runner.cuda.lowering.products.packed_product import PACKED, lower_packed_product
 from benanza_runner.cuda.lowering.products.product import is_product, lower_product
 from benanza_runner.cuda.lowering.products.prologue import has_prologue
 from benanza_runner.cuda.lowering.rankings import RANKINGS
@@ -100,8 +102,11 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
     `UnsupportedError`, whose text says why no call runs the layer.
     """
     first = layer.operators[0]
+    if first.op_type == PACKED and first.domain == DOMAIN and len(layer.operators) == 1:
+        call, operands = lower_packed_product(layer, values)
+        return Lowered(call, operands, _weights(layer, values, operands))
     if any(operator.domain for operator in layer.operators):
-        raise UnsupportedError(f"{layer.title()} is not in the ONNX standard")
+        return lower(in_standard_operators(layer), values)
     if _has_empty(layer):
         raise UnsupportedError(f"{layer.title()} reads or writes an empty tensor")
     for tensor in layer.tensors:

@@ -1,0 +1,226 @@
+"""Products with weights of four or eight bits as a kernel, and a kernel that unpacks such weights.
+
+With few rows a product is bound by reading the weights, so the kernel reads them packed. Warps have
+a few columns each, whose weights they multiply with all rows. With many rows, libraries are faster
+on weights that were unpacked before.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import cupy
+import numpy as np
+
+from benanza_runner.cuda.calls import PackedProduct
+from benanza_runner.cuda.candidate import Candidate, Run, no_scratch
+from benanza_runner.cuda.kernels.launching import LIBRARY, WIDE_BYTES, launch
+from benanza_runner.cuda.kernels.source.storage import PREAMBLE
+from benanza_runner.cuda.workspace import Workspace
+from benanza_schemas.events import Variant
+from benanza_schemas.layer import Precision
+
+WARP = 32
+THREADS = 128
+
+MOST_ROWS = 4
+"""On an H100 the kernel took 8 µs for one row and 4,096 columns of 4,096 weights, 42 for eight."""
+
+COLUMNS = (1, 2, 4)
+"""How many columns a warp may have."""
+
+
+class PackedProducts:
+    """Candidates for products of few rows with packed weights."""
+
+    library = LIBRARY
+
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
+        """One for each number of columns of a warp."""
+        call = workspace.call
+        if not isinstance(call, PackedProduct) or call.m > MOST_ROWS or not fits(call):
+            return
+        result = workspace.result(call.output)
+        arguments = (
+            workspace.operand("a").array,
+            *packed_operands(workspace, call),
+            workspace.operand("bias" if call.bias else "a").array,
+            result.array,
+            np.int32(call.n),
+        )
+        for columns in COLUMNS:
+            kernel = _product(
+                workspace.precision, call.k, packing(call), call.bias, call.m, columns
+            )
+            warps = -(-call.n // columns)
+            run = launch(kernel, -(-warps * WARP // THREADS), THREADS, arguments)
+            name = f"packed product kernel ({columns} columns a warp)"
+            yield Candidate(LIBRARY, name, "", no_scratch, run, result)
+
+
+def fits(call: PackedProduct) -> bool:
+    """Whether a thread's piece of weights lies in one block."""
+    return call.block * call.bits % (8 * WIDE_BYTES) == 0
+
+
+def packing(call: PackedProduct) -> tuple[int, int, bool]:
+    """How weights are packed: their bits, the weights of a block, and whether it has zeros."""
+    return call.bits, call.block, call.zeros
+
+
+def packed_operands(workspace: Workspace, call: PackedProduct) -> tuple[Any, ...]:
+    """The weights, their scales and their zero points."""
+    names = ("b", "scales", "zeros" if call.zeros else "b")
+    return tuple(workspace.operand(name).array for name in names)
+
+
+def unpacking(workspace: Workspace, call: PackedProduct, unpacked: Any) -> Run:
+    """What writes the weights as n rows of k floats of the precision."""
+    words = call.n * call.blocks * call.block * call.bits // 32
+    arguments = (*packed_operands(workspace, call), unpacked, np.int64(words))
+    kernel = _unpacking(workspace.precision, call.k, packing(call))
+    return launch(kernel, -(-words // THREADS), THREADS, arguments)
+
+
+def _definitions(precision: Precision, k: int, packing: tuple[int, int, bool]) -> str:
+    bits, block, zeros = packing
+    return f"""{PREAMBLE[precision]}
+#define K {k}
+#define BITS {bits}
+#define BLOCK {block}
+#define ZEROS {int(zeros)}
+{_PIECES}"""
+
+
+@cache
+def _product(
+    precision: Precision,
+    k: int,
+    packing: tuple[int, int, bool],
+    bias: bool,
+    rows: int,
+    columns: int,
+) -> Any:
+    source = f"""{_definitions(precision, k, packing)}
+#define BIAS {int(bias)}
+#define ROWS {rows}
+#define COLUMNS {columns}
+{_PRODUCT}"""
+    return cupy.RawKernel(source, "packed_product")
+
+
+@cache
+def _unpacking(precision: Precision, k: int, packing: tuple[int, int, bool]) -> Any:
+    return cupy.RawKernel(_definitions(precision, k, packing) + _UNPACKING, "unpacking")
+
+
+_PIECES = """
+#define BLOCKS ((K + BLOCK - 1) / BLOCK)
+#define PIECE (128 / BITS)
+#define PIECES (BLOCKS * BLOCK / PIECE)
+#define PER_WORD (32 / BITS)
+// A small number that isn't negative, as a float: in the mantissa of 2^23.
+__device__ __forceinline__ float number(unsigned q) {
+  return __uint_as_float(0x4b000000u | q) - 8388608.0f;
+}
+__device__ __forceinline__ float zero_of(const unsigned char* zeros, long long row, int block) {
+#if ZEROS
+  const int line = (BLOCKS * BITS + 7) / 8, bit = block * BITS;
+  return number(zeros[row * line + bit / 8] >> bit % 8 & (1 << BITS) - 1);
+#else
+  return (float)(1 << BITS - 1);
+#endif
+}
+"""
+
+_PRODUCT = """
+#define WIDE (16 / sizeof(T))
+struct __align__(16) Wide { T v[WIDE]; };
+extern "C" __global__ void packed_product(const T* __restrict__ a, const uint4* __restrict__ b,
+    const T* __restrict__ scales, const unsigned char* __restrict__ zeros,
+    const T* __restrict__ bias, T* __restrict__ y, int n) {
+  const int lane = threadIdx.x % 32;
+  const int first = (blockIdx.x * blockDim.x + threadIdx.x) / 32 * COLUMNS;
+  if (first >= n) return;
+  float sums[ROWS][COLUMNS] = {};
+  for (int piece = lane; piece < PIECES; piece += 32) {
+    const int start = piece * PIECE, block = start / BLOCK;
+    unsigned words[COLUMNS][4];
+    float scale[COLUMNS], zero[COLUMNS];
+    #pragma unroll
+    for (int c = 0; c < COLUMNS; ++c) {
+      const long long row = min(first + c, n - 1);
+      const uint4 read = __ldg(b + row * PIECES + piece);
+      words[c][0] = read.x;
+      words[c][1] = read.y;
+      words[c][2] = read.z;
+      words[c][3] = read.w;
+      scale[c] = load(scales[row * BLOCKS + block]);
+      zero[c] = zero_of(zeros, row, block);
+    }
+    #pragma unroll
+    for (int w = 0; w < 4; ++w) {
+      float weights[COLUMNS][PER_WORD];
+      #pragma unroll
+      for (int c = 0; c < COLUMNS; ++c)
+        #pragma unroll
+        for (int i = 0; i < PER_WORD; ++i)
+          weights[c][i] =
+              scale[c] * (number(words[c][w] >> i * BITS & (1 << BITS) - 1) - zero[c]);
+      const int at = start + w * PER_WORD;
+      #pragma unroll
+      for (int r = 0; r < ROWS; ++r) {
+        const T* mine = a + r * K + at;
+        T values[PER_WORD];
+        if (K % WIDE == 0 && PER_WORD % WIDE == 0) {
+          #pragma unroll
+          for (int i = 0; i < PER_WORD / (int)WIDE; ++i)
+            if (at + i * (int)WIDE < K) ((Wide*)values)[i] = ((const Wide*)mine)[i];
+            else for (int j = 0; j < (int)WIDE; ++j) values[i * WIDE + j] = store(0.0f);
+        } else {
+          #pragma unroll
+          for (int i = 0; i < PER_WORD; ++i) values[i] = at + i < K ? mine[i] : store(0.0f);
+        }
+        #pragma unroll
+        for (int i = 0; i < PER_WORD; ++i) {
+          const float v = load(values[i]);
+          #pragma unroll
+          for (int c = 0; c < COLUMNS; ++c) sums[r][c] += v * weights[c][i];
+        }
+      }
+    }
+  }
+  #pragma unroll
+  for (int r = 0; r < ROWS; ++r)
+    #pragma unroll
+    for (int c = 0; c < COLUMNS; ++c) {
+      float sum = sums[r][c];
+      for (int step = 16; step; step /= 2) sum += __shfl_down_sync(0xffffffffu, sum, step);
+      if (lane == 0 && first + c < n)
+        y[(long long)r * n + first + c] = store(sum + (BIAS ? load(bias[first + c]) : 0.0f));
+    }
+}
+"""
+
+_UNPACKING = """
+struct __align__(sizeof(T) * PER_WORD) Word { T v[PER_WORD]; };
+extern "C" __global__ void unpacking(const unsigned* __restrict__ b, const T* __restrict__ scales,
+    const unsigned char* __restrict__ zeros, T* __restrict__ unpacked, long long words) {
+  const long long word = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (word >= words) return;
+  const long long row = word / (PIECES * 4);
+  const int start = word % (PIECES * 4) * PER_WORD, block = start / BLOCK;
+  if (start >= K) return;
+  const float scale = load(scales[row * BLOCKS + block]), zero = zero_of(zeros, row, block);
+  const unsigned read = b[word];
+  T* const mine = unpacked + row * K + start;
+  Word values;
+  #pragma unroll
+  for (int i = 0; i < PER_WORD; ++i)
+    values.v[i] = store(scale * (number(read >> i * BITS & (1 << BITS) - 1) - zero));
+  if (K % PER_WORD == 0)
+    *(Word*)mine = values;
+  else
+    for (int i = 0; i < PER_WORD && start + i < K; ++i) mine[i] = values.v[i];
+}
+"""

@@ -1,0 +1,83 @@
+"""ONNX Runtime's own operators: products with packed weights, and what consists of ONNX's."""
+
+from benanza_schemas.identity import canonical
+from benanza_schemas.layer import AttributeValue, Layer, Tensor
+from tests.runner.layers import floats, operator, single, weights
+
+DOMAIN = "com.microsoft"
+
+
+def packed(
+    m: int,
+    n: int,
+    k: int,
+    *,
+    bits: int = 4,
+    block: int = 32,
+    zeros: bool = False,
+    bias: bool = False,
+    **more: AttributeValue,
+) -> Layer:
+    """MatMulNBits of m rows with n columns of k packed weights."""
+    blocks = -(-k // block)
+    inputs = [
+        floats(2, m, k),
+        Tensor("uint8", (n, blocks, block * bits // 8), constant=True),
+        weights(n, blocks),
+        Tensor("uint8", (n, -(-blocks * bits // 8)), constant=True),
+        weights(n),
+    ]
+    places = [0, 1, 2, 3 if zeros else -1, -1, 4 if bias else -1]
+    used = sorted({place for place in places if place >= 0})
+    at = {place: number for number, place in enumerate(used)} | {-1: -1}
+    tensors = (*[inputs[place] for place in used], floats(2, m, n))
+    written = (len(used),)
+    sizes = {"K": k, "N": n, "bits": bits, "block_size": block}
+    read = tuple(at[place] for place in places)
+    node = operator("MatMulNBits", 1, read, written, DOMAIN, **sizes, **more)
+    return canonical(Layer(tensors, (node,), written))
+
+
+ROWS, SCALE = floats(3, 5, 64), weights(64)
+
+OWN = {
+    "packed product of a row": packed(1, 24, 128),
+    "packed product of rows": packed(7, 40, 96),
+    "packed product of many rows": packed(40, 24, 64),
+    "packed product with zero points": packed(1, 24, 96, zeros=True),
+    "packed product with bias": packed(3, 24, 64, block=64, zeros=True, bias=True),
+    "packed product of eight bits": packed(2, 24, 96, bits=8),
+    "packed product of eight bits with zero points": packed(2, 24, 96, bits=8, zeros=True),
+    "packed product of an odd length": packed(2, 17, 77, zeros=True),
+    "packed product of rounded rows": packed(1, 24, 128, accuracy_level=4),
+    "skip layer norm": single(
+        "SkipLayerNormalization",
+        1,
+        (ROWS, ROWS, SCALE, weights(64), weights(64)),
+        (ROWS,),
+        DOMAIN,
+        epsilon=1e-5,
+    ),
+    "skip rms norm": single(
+        "SkipSimplifiedLayerNormalization", 1, (ROWS, ROWS, SCALE), (ROWS,), DOMAIN, epsilon=1e-6
+    ),
+    "skip rms norm and sum": canonical(
+        Layer(
+            (ROWS, ROWS, SCALE, ROWS, ROWS),
+            (
+                operator(
+                    "SkipSimplifiedLayerNormalization",
+                    1,
+                    (0, 1, 2),
+                    (3, -1, -1, 4),
+                    DOMAIN,
+                    epsilon=1e-6,
+                ),
+            ),
+            (3, 4),
+        )
+    ),
+    "bias gelu": single("BiasGelu", 1, (ROWS, SCALE), (ROWS,), DOMAIN),
+    "fast gelu": single("FastGelu", 1, (ROWS, SCALE), (ROWS,), DOMAIN),
+    "own gelu": single("Gelu", 1, (ROWS,), (ROWS,), DOMAIN),
+}

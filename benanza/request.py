@@ -1,11 +1,14 @@
 """What a run is asked for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import product
 from typing import NamedTuple
 
 from benanza_backbone.clickhouse.bounds import BoundVersion, ModelBound
+from benanza_backbone.errors import BenanzaError
+from benanza_ingest.resolving.derived_sizes import derived_size
 from benanza_schemas.layer import Accounting, Precision
 
 
@@ -46,12 +49,36 @@ class RunRequest:
     """Models, what to bind in them, and which bounds to find with which runtime.
 
     `batch_sizes` empty means: each model's own, and 1 where it leaves that open. `dims` binds
-    named dimensions. `again` means: measure all their layers anew.
+    named dimensions; those of `sweep` are bound to each of several sizes, in all combinations, and
+    those of `derived` to what these expressions of others give.
+    `again` means: measure all their layers anew.
     """
 
     models: tuple[str, ...]
     batch_sizes: tuple[int, ...] = ()
     dims: Mapping[str, int] = field(default_factory=dict)
+    sweep: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    derived: Mapping[str, str] = field(default_factory=dict)
     policy: BoundPolicy = field(default_factory=BoundPolicy)
     runtime: str = "auto"
     again: bool = False
+
+    def points(self) -> list[dict[str, int]]:
+        """What is bound at each point of the sweep, the last dimension changing fastest. Raises
+        `BenanzaError` for an expression that isn't one of dimensions that are bound.
+        """
+        return [
+            self._with_derived({**self.dims, **dict(zip(self.sweep, sizes, strict=True))})
+            for sizes in product(*self.sweep.values())
+        ]
+
+    def _with_derived(self, bound: dict[str, int]) -> dict[str, int]:
+        for name, expression in self.derived.items():
+            size = derived_size(expression, bound)
+            if size is None or size < 0:
+                raise BenanzaError(
+                    f"{name}={expression}: give a whole number from 0, or an expression of "
+                    "dimensions that are bound, such as past+1"
+                )
+            bound[name] = size
+        return bound

@@ -132,6 +132,26 @@ class Dimension(click.ParamType):
         return name, int(number)
 
 
+class Sizes(click.ParamType):
+    """One or several sizes of a named dimension, or an expression of others."""
+
+    name = "NAME=N[,N…]"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, tuple[int, ...] | str]:
+        """`past=1024,4096` as `("past", (1024, 4096))`, `total=past+1` as `("total", "past+1")`."""
+        if isinstance(value, tuple):
+            return value
+        name, _, listed = value.rpartition("=")
+        numbers = listed.split(",")
+        if name and all(number.isdecimal() for number in numbers):
+            return name, tuple(dict.fromkeys(map(int, numbers)))
+        if not name or len(numbers) > 1 or not any(sign in listed for sign in "+-*/"):
+            self.fail(f"{value!r} is not NAME=N[,N…] with whole numbers from 0", param, ctx)
+        return name, listed
+
+
 class Value(click.ParamType):
     """The elements of a small input."""
 
@@ -210,6 +230,16 @@ def dim_option(command: Command) -> Command:
     )(command)
 
 
+def dim_sweep_option(command: Command) -> Command:
+    """The same, where --dim may have several sizes."""
+    return _dims(
+        "Binds a dimension of the model: one with a name, or any open one as INPUT[AXIS]. Several "
+        "sizes are a sweep: each combination has a bound. total=past+1 follows from others.",
+        "What a small input holds, such as a sample rate that decides a branch: sr=16000.",
+        Sizes(),
+    )(command)
+
+
 def dim_filter_option(command: Command) -> Command:
     """The same, for which of a model's bounds are meant."""
     return _dims(
@@ -218,14 +248,16 @@ def dim_filter_option(command: Command) -> Command:
     )(command)
 
 
-def _dims(what: str, what_values: str) -> Callable[[Command], Command]:
+def _dims(
+    what: str, what_values: str, of_dim: click.ParamType | None = None
+) -> Callable[[Command], Command]:
     """Both as the argument `dims`: values stand among the dimensions, as in `given_values`."""
 
     def options(command: Command) -> Command:
         @wraps(command)
         def with_values(
             *args: Any,
-            dims: tuple[tuple[str, int], ...],
+            dims: tuple[tuple[str, Any], ...],
             values: tuple[tuple[str, int], ...],
             **others: Any,
         ) -> Any:
@@ -233,7 +265,7 @@ def _dims(what: str, what_values: str) -> Callable[[Command], Command]:
 
         several = "May be given several times."
         dim = click.option(
-            "--dim", "dims", type=Dimension(), multiple=True, help=f"{what} {several}"
+            "--dim", "dims", type=of_dim or Dimension(), multiple=True, help=f"{what} {several}"
         )
         value = click.option(
             "--value", "values", type=Value(), multiple=True, help=f"{what_values} {several}"

@@ -30,7 +30,7 @@ class AskedModel:
 def asked_models(
     model: str, request: RunRequest, limits: Limits, fetch: Fetch = fetch
 ) -> list[AskedModel]:
-    """MODEL at each batch size asked for.
+    """MODEL at each batch size and point of the sweep.
 
     Raises `BenanzaError` if it can't be fetched, is no model, or lacks a dimension that the
     request binds.
@@ -45,7 +45,7 @@ def asked_models(
 
 
 def published_models(fetched: FetchedModel, request: RunRequest) -> list[ModelPublished]:
-    """The events that publish a model, one for each batch size asked for."""
+    """The events that publish a model, one for each batch size and point of the sweep."""
     content = inline_content(fetched.content) if fetched.whole else None
     return [
         model_published(
@@ -54,10 +54,11 @@ def published_models(fetched: FetchedModel, request: RunRequest) -> list[ModelPu
             uri=fetched.uri,
             zoo=zoo_of(fetched),
             batch_sizes=() if batch is None else (batch,),
-            dims=request.dims,
+            dims=dims,
             content=content,
         )
         for batch in request.batch_sizes or (None,)
+        for dims in request.points()
     ]
 
 

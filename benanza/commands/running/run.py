@@ -14,7 +14,7 @@ from benanza.commands.options import (
     RuntimeName,
     batch_option,
     data_option,
-    dim_option,
+    dim_sweep_option,
     format_option,
     policy_options,
     print_json,
@@ -43,7 +43,7 @@ ASKED_BY_SPEC = (
     "MODEL is its file, if that is elsewhere here.",
 )
 @batch_option
-@dim_option
+@dim_sweep_option
 @policy_options
 @click.option(
     "--runtime",
@@ -66,7 +66,7 @@ def run(
     models: tuple[str, ...],
     spec: Path | None,
     batch_sizes: tuple[int, ...],
-    dims: tuple[tuple[str, int], ...],
+    dims: tuple[tuple[str, int | str | tuple[int, ...]], ...],
     precisions: tuple[Precision, ...],
     fusion: bool,
     accounting: Accounting,
@@ -83,12 +83,16 @@ def run(
     Layers that were timed while the machine was busy are timed again at the end, if it is quiet by
     then. The bounds say which could not be.
 
+    With several sizes of a dimension, each combination has a bound; only what depends on the sizes
+    is measured for each.
+
     \b
     Examples:
       benanza run resnet50.onnx
       benanza run zoo:squeezenet zoo:alexnet --batch 1,8
       benanza run resnet50.onnx --again
       benanza run bert.onnx --dim sequence=128 --fusion off --format json
+      benanza run decoder.onnx --dim batch=1,8,32 --dim past=1024,4096
       benanza run --spec resnet50.json
     """
     from benanza.running.pipeline import run as run_pipeline
@@ -101,7 +105,9 @@ def run(
     request = RunRequest(
         models=models,
         batch_sizes=batch_sizes,
-        dims=dict(dims),
+        dims={name: bound for name, bound in dims if isinstance(bound, int)},
+        sweep={name: sizes for name, sizes in dims if isinstance(sizes, tuple)},
+        derived={name: text for name, text in dims if isinstance(text, str)},
         policy=BoundPolicy(precisions, fusion, accounting),
         runtime=runtime,
         again=again,

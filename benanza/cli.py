@@ -10,6 +10,7 @@ from benanza.commands.importing.import_recordings import import_recordings
 from benanza.commands.looking.advise import advise
 from benanza.commands.looking.bounds import bounds
 from benanza.commands.looking.explain import explain
+from benanza.commands.looking.generation import generation
 from benanza.commands.looking.history import history
 from benanza.commands.looking.inspect import inspect
 from benanza.commands.looking.layers import layers
@@ -96,6 +97,7 @@ for command in (
     profile,
     advise,
     questions,
+    generation,
     report,
     import_recordings,
     export,

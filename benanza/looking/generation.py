@@ -1,0 +1,140 @@
+"""`benanza generation`: what a decoder's tokens take, from bounds of its prompt and its step."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+from benanza.installation.configured import known_store
+from benanza.looking.bounds import matches_policy
+from benanza.looking.model_ids import model_ids
+from benanza.looking.stored_bound import StoredBound
+from benanza.profiling.beside_bound import profiles_of
+from benanza.request import BoundPolicy
+from benanza.results.generation import (
+    Generation,
+    GenerationPoint,
+    GenerationTimes,
+    Kind,
+    Source,
+    TimeByKind,
+)
+from benanza.results.profile import ModelProfile
+from benanza_backbone.clickhouse.bounds import ModelBound
+from benanza_backbone.settings import Settings
+from benanza_ingest.limits import limits_of
+from benanza_schemas.layer import Precision
+from benanza_schemas.operators.table import facts_of
+
+SECONDS_AN_HOUR = 3600
+MILLION = 1e6
+
+
+def known_generation(
+    settings: Settings,
+    prompt: str | None,
+    step: str,
+    precisions: Sequence[Precision],
+    dims: Mapping[str, int],
+    price_per_hour: float | None,
+) -> Generation:
+    """The points at which the model `step` has whole bounds whose named dimensions include `dims`,
+    each beside the bound of `prompt` for as many sequences. Nothing is benchmarked.
+
+    A step gives each sequence of its batch one token. Where the prompt has several bounds for as
+    many sequences, the first counts. Raises `BenanzaError` for a model that has no bound.
+    """
+    policy = BoundPolicy(tuple(precisions))
+    with known_store(settings) as store:
+
+        def whole(model: str) -> list[ModelBound]:
+            bounds = store.bounds(model_ids(store, [model], limits_of(settings)))
+            return [
+                bound
+                for bound in bounds
+                if matches_policy(bound, policy, {}) and not bound.partial and bound.sequential_us
+            ]
+
+        def stored(bounds: Sequence[ModelBound]) -> list[StoredBound]:
+            return [StoredBound.of(store, bound) for bound in bounds]
+
+        of_prompt = [] if prompt is None else whole(prompt)
+        of_step = [bound for bound in whole(step) if dims.items() <= bound.dims.items()]
+        bounds = [*of_step, *of_prompt]
+        ids = list(dict.fromkeys(bound.model_id for bound in bounds))
+        profiles = profiles_of(store, ids, bounds)
+        steps, prompts = stored(of_step), stored(of_prompt)
+    points = []
+    for one in steps:
+        beside = _for_as_many(one.bound, prompts)
+        points.append(
+            GenerationPoint(
+                step=one.bound,
+                prompt=beside and beside.bound,
+                times=_times(one, beside, profiles, price_per_hour),
+                kinds=_kinds(one),
+            )
+        )
+    return Generation(points=tuple(points), price_per_hour=price_per_hour)
+
+
+def _for_as_many(step: ModelBound, prompts: Iterable[StoredBound]) -> StoredBound | None:
+    """The prompt's bound for as many sequences on the same system, at the same precision."""
+    wanted = step.batch, step.system_id, step.precision
+    for prompt in prompts:
+        if (prompt.bound.batch, prompt.bound.system_id, prompt.bound.precision) == wanted:
+            return prompt
+    return None
+
+
+def _times(
+    stored: StoredBound,
+    prompt: StoredBound | None,
+    profiles: Sequence[ModelProfile],
+    price_per_hour: float | None,
+) -> tuple[GenerationTimes, ...]:
+    step = stored.bound
+
+    def from_source(source: Source, first: float | None, each: float | None) -> GenerationTimes:
+        rate = step.batch * MILLION / each if each else None
+        cost = None
+        if rate and price_per_hour is not None:
+            cost = price_per_hour / SECONDS_AN_HOUR / rate * MILLION
+        return GenerationTimes(
+            source=source,
+            time_to_first_token_us=first,
+            time_per_token_us=each,
+            tokens_per_s=rate,
+            cost_per_million=cost,
+        )
+
+    first: tuple[float | None, float | None] = (None, None)
+    if prompt is not None:
+        first = (prompt.bound.sequential_us, prompt.bound.attainable_us)
+    times = [from_source("bound", first[0], step.sequential_us)]
+    if step.attainable_us is not None:
+        times.append(from_source("attainable", first[1], step.attainable_us))
+    if (measured_us := _fastest_run_us(stored, profiles)) is not None:
+        times.append(from_source("measured", _fastest_run_us(prompt, profiles), measured_us))
+    return tuple(times)
+
+
+def _fastest_run_us(stored: StoredBound | None, profiles: Iterable[ModelProfile]) -> float | None:
+    beside = (p.us for p in profiles if stored is not None and stored.is_beside(p))
+    return min((us for us in beside if us is not None), default=None)
+
+
+def _kinds(stored: StoredBound) -> tuple[TimeByKind, ...]:
+    """What the calls of the bound are, by the operators of their layers."""
+    summaries, layers = stored.model.summaries, stored.model.layers
+    spent: dict[Kind, float] = {"attention": 0.0, "products": 0.0, "others": 0.0}
+    for call in stored.cover(fusion=stored.bound.fusion).calls:
+        ops = [summaries[layers[position].summary] for position in call.positions]
+        kinds = {facts_of(op.op, op.domain).kind for op in ops}
+        if "attention" in kinds or any(op.op == "Softmax" for op in ops):
+            spent["attention"] += call.us
+        elif "product" in kinds:
+            spent["products"] += call.us
+        else:
+            spent["others"] += call.us
+    whole = math.fsum(spent.values()) or 1.0
+    shares = sorted(spent.items(), key=lambda item: -item[1])
+    return tuple(TimeByKind(kind=kind, share=us / whole) for kind, us in shares)

@@ -1,0 +1,85 @@
+"""What tokens take, from bounds by the recording of an H200: any models stand for a decoder."""
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from benanza.looking.generation import known_generation
+from benanza.render.answers.generation import print_generation
+from benanza.results.generation import Generation
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.settings import Settings
+from tests.benanza.recorded import recorded_models
+
+PROMPT = "alexnet"
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """Where models have bounds by the recording."""
+    return recorded_models(tmp_path_factory.mktemp("generation") / "data")
+
+
+def generation(
+    settings: Settings, *, prompt: str | None = None, price: float | None = None
+) -> Generation:
+    return known_generation(settings, prompt, "squeezenet", ["fp16"], {}, price)
+
+
+def test_each_sequence_of_a_step_gets_a_token(recorded: Settings) -> None:
+    (point,) = generation(recorded).points
+    bound, attainable = point.times[:2]
+    assert (bound.source, attainable.source) == ("bound", "attainable")
+    assert bound.time_per_token_us == point.step.sequential_us
+    assert attainable.time_per_token_us == point.step.attainable_us
+    assert bound.time_per_token_us is not None
+    assert bound.tokens_per_s == pytest.approx(point.step.batch * 1e6 / bound.time_per_token_us)
+    assert (bound.time_to_first_token_us, bound.cost_per_million) == (None, None)
+
+
+def test_a_price_makes_a_cost_of_each_token(recorded: Settings) -> None:
+    """At a price of 3,600 an hour, a second costs one."""
+    (point,) = generation(recorded, price=3600.0).points
+    for times in point.times:
+        assert times.tokens_per_s is not None
+        assert times.cost_per_million == pytest.approx(1e6 / times.tokens_per_s)
+
+
+def test_the_first_token_comes_after_the_prompt(recorded: Settings) -> None:
+    (point,) = generation(recorded, prompt=PROMPT).points
+    assert point.prompt is not None
+    assert point.prompt.model == PROMPT
+    first = [times.time_to_first_token_us for times in point.times[:2]]
+    assert first == [point.prompt.sequential_us, point.prompt.attainable_us]
+
+
+def test_the_kinds_of_calls_make_up_the_step(recorded: Settings) -> None:
+    (point,) = generation(recorded).points
+    assert sum(kind.share for kind in point.kinds) == pytest.approx(1)
+    assert point.kinds[0].kind == "products"
+    assert [kind.share for kind in point.kinds] == sorted(
+        (kind.share for kind in point.kinds), reverse=True
+    )
+
+
+def test_a_model_without_a_bound_is_refused(recorded: Settings, tmp_path: Path) -> None:
+    with pytest.raises(BenanzaError):
+        known_generation(recorded, None, "nothing", ["fp16"], {}, None)
+
+
+def test_it_is_printed_with_what_is_known(recorded: Settings) -> None:
+    shown = printed(generation(recorded, prompt=PROMPT, price=2.5))
+    for column in ("sequences", "first token", "each token", "tokens/s", "cost of a million"):
+        assert column in shown
+    assert "first token" not in printed(generation(recorded))
+
+
+def printed(known: Generation) -> str:
+    console = Console(width=120, file=io.StringIO())
+    print_generation(console, known)
+    written: io.StringIO = console.file  # type: ignore[assignment]
+    return written.getvalue()

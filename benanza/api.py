@@ -13,6 +13,7 @@ from benanza.request import BoundPolicy, RunRequest
 from benanza.results.advise import Advised
 from benanza.results.bounds import History, KnownBounds, LowerBounds
 from benanza.results.explain import Explanations
+from benanza.results.generation import Generation
 from benanza.results.inspect import Inspection, KnownLayers
 from benanza.results.operating import Status
 from benanza.results.profile import Profiles
@@ -66,7 +67,7 @@ def lower_bound(
     model: ModelSource | Sequence[ModelSource],
     *,
     batch: int | Sequence[int] = (),
-    dims: Mapping[str, int] | None = None,
+    dims: Mapping[str, int | Sequence[int] | str] | None = None,
     values: Mapping[str, Values] | None = None,
     precision: Precision | Sequence[Precision] = "fp32",
     fusion: bool = True,
@@ -78,15 +79,20 @@ def lower_bound(
 
     Benchmarks what was never measured here before; that takes a while, and is kept in the
     folder `data` (by default that of `BENANZA_DATA`). The arguments are the options of
-    `benanza run`. Raises `BenanzaError` for one that can't be, before anything is done, and if
-    any model can't be fetched or ingested; what was measured by then is kept.
+    `benanza run`. Several sizes in `dims` are a sweep, as in `{"past": [1024, 4096]}`, and a text
+    says what follows from others, as in `{"total": "past+1"}`. Raises `BenanzaError` for an
+    argument that can't be, before anything is done, and if any model can't be fetched or ingested;
+    what was measured by then is kept.
     """
     from benanza.running.pipeline import run
 
+    bound = arguments.swept(dims, values)
     request = RunRequest(
         models=arguments.model_texts("model", model),
         batch_sizes=arguments.batch_sizes("batch", batch),
-        dims=arguments.bound(dims, values),
+        dims=bound.dims,
+        sweep=bound.sweep,
+        derived=bound.derived,
         policy=BoundPolicy(
             precisions=arguments.precisions("precision", precision),
             fusion=arguments.switch("fusion", fusion),
@@ -241,6 +247,36 @@ def what_if(
         arguments.bound(dims, values),
     )
     return _shown(what_ifs)
+
+
+@in_turn
+def generation(
+    step: ModelSource,
+    *,
+    prompt: ModelSource | None = None,
+    price: float | None = None,
+    dims: Mapping[str, int] | None = None,
+    values: Mapping[str, Values] | None = None,
+    precision: Precision | Sequence[Precision] = "fp32",
+    data: ModelSource | None = None,
+) -> Generation:
+    """What the tokens take that a decoder generates, by its known bounds: times to the first and
+    for each, tokens a second and, with a price an hour, the cost of a million.
+
+    Models may also be names or ids; nothing is benchmarked. The arguments are the options of
+    `benanza generation`. Raises `BenanzaError` as `explain` does.
+    """
+    from benanza.looking.generation import known_generation
+
+    known = known_generation(
+        load(arguments.folder("data", data)),
+        None if prompt is None else arguments.model_text("prompt", prompt),
+        arguments.model_text("step", step),
+        arguments.precisions("precision", precision),
+        arguments.bound(dims, values),
+        arguments.price("price", price),
+    )
+    return _shown(known)
 
 
 @in_turn

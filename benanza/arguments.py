@@ -4,13 +4,14 @@ Each function takes the argument's name for its message, and raises `BenanzaErro
 what was given and what may be.
 """
 
+import math
 import operator
 import os
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar, get_args
+from typing import NamedTuple, TypeVar, get_args
 
 from benanza_backbone.errors import BenanzaError
 from benanza_schemas import given_values
@@ -58,6 +59,47 @@ def dimensions(argument: str, dims: object) -> dict[str, int]:
         _text(f"a name in {argument}", name): _number(f"{argument}[{name!r}]", size, least=0)
         for name, size in dims.items()
     }
+
+
+def price(argument: str, given: object) -> float | None:
+    """A number from 0; None where none is given."""
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given < math.inf:
+        raise _refusal(argument, given, "a number from 0 up")
+    return float(given)
+
+
+class Swept(NamedTuple):
+    """Named dimensions as `RunRequest` has them: of one size, of several, and expressions."""
+
+    dims: dict[str, int]
+    sweep: dict[str, tuple[int, ...]]
+    derived: dict[str, str]
+
+
+def swept(dims: object, values: object) -> Swept:
+    """Named dimensions, each with a size, several sizes, or an expression of others; and inputs
+    with their elements.
+    """
+    if dims is not None and not isinstance(dims, Mapping):
+        raise _refusal("dims", dims, 'a dictionary such as {"past": [1024, 4096]}')
+    one: dict[object, object] = {}
+    sweep: dict[str, tuple[int, ...]] = {}
+    derived: dict[str, str] = {}
+    for name, given in (dims or {}).items():
+        argument = f"dims[{name!r}]"
+        if isinstance(given, str) and any(sign in given for sign in "+-*/"):
+            derived[_text("a name in dims", name)] = given
+        elif isinstance(given, str) or _index(given) is not None:
+            one[name] = given
+        else:
+            several = _several(argument, given, "a whole number from 0 up, or a list of such")
+            sizes = tuple(dict.fromkeys(_number(argument, size, least=0) for size in several))
+            if not sizes:
+                raise _refusal(argument, given, "at least one size")
+            sweep[_text("a name in dims", name)] = sizes
+    return Swept(bound(one, values), sweep, derived)
 
 
 def bound(dims: object, values: object) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from benanza.render.answers.advise import advice_html
 from benanza.render.answers.explain import explanations_html
+from benanza.render.answers.generation import generation_html
 from benanza.render.answers.layers import layers_html
 from benanza.render.answers.profile import profiles_html
 from benanza.render.answers.questions import answers_html
@@ -15,6 +16,7 @@ from benanza.render.status import status_html
 from benanza.results.advise import Advised
 from benanza.results.bounds import Bounds, Comparison, History, KnownBounds, LowerBounds
 from benanza.results.explain import Explanations
+from benanza.results.generation import Generation
 from benanza.results.inspect import Inspection, KnownLayers
 from benanza.results.operating import Status
 from benanza.results.profile import Profiles
@@ -36,6 +38,7 @@ def show_tables() -> None:
     SHOWN_BY[LowerBounds] = lower_bounds_html
     SHOWN_BY[Explanations] = explanations_html
     SHOWN_BY[WhatIfs] = what_ifs_html
+    SHOWN_BY[Generation] = generation_html
     SHOWN_BY[Profiles] = profiles_html
     SHOWN_BY[Advised] = advice_html
     SHOWN_BY[Answers] = answers_html

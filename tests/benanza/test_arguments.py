@@ -151,3 +151,25 @@ def test_numbers_of_other_libraries_are_numbers(tmp_path: Path) -> None:
     (model,) = publish(MODEL, batch=np.array([1, 8, 1]), data=tmp_path / "data").models
     assert model.batch_sizes == (1, 8)
     assert publish([], data=tmp_path / "data").models == ()
+
+
+def test_sizes_of_a_sweep_stand_beside_what_is_bound_and_what_follows() -> None:
+    found = arguments.swept({"length": 1, "past": [4, 16, 4], "total": "past+1"}, {"sr": 16000})
+    assert found.dims["length"] == 1
+    assert len(found.dims) == 2
+    assert found.sweep == {"past": (4, 16)}
+    assert found.derived == {"total": "past+1"}
+
+
+@pytest.mark.parametrize("dims", [[4], {"past": []}, {"past": [1.5]}, {"past": [-1]}, {4: [1]}])
+def test_what_is_no_sweep_is_refused(dims: object) -> None:
+    with pytest.raises(benanza.BenanzaError, match="dims"):
+        arguments.swept(dims, None)
+
+
+@pytest.mark.parametrize("price", [-1, "2", True, float("inf"), float("nan")])
+def test_what_is_no_price_is_refused(price: object) -> None:
+    with pytest.raises(benanza.BenanzaError, match="a number from 0 up"):
+        arguments.price("price", price)
+    assert arguments.price("price", 2) == 2.0
+    assert arguments.price("price", None) is None

@@ -6,7 +6,7 @@ from rich.text import Text
 
 from benanza.render.answers.explain import NONE_SUCH
 from benanza.render.systems import SystemNames
-from benanza.render.table import Column, printable, table
+from benanza.render.table import Column, html, printable, table
 from benanza.render.units import named_sizes, time_unit
 from benanza.results.generation import Generation, GenerationPoint
 
@@ -15,6 +15,11 @@ def print_generation(console: Console, generation: Generation) -> None:
     """Prints a table for each system and precision: a row for each point and source of times."""
     for part in _parts(generation, plain=not console.is_terminal):
         console.print(part)
+
+
+def generation_html(generation: Generation) -> str:
+    """What generating takes, for a notebook."""
+    return html(_parts(generation, plain=False))
 
 
 def _parts(generation: Generation, *, plain: bool) -> list[RenderableType]:

@@ -20,7 +20,7 @@ from benanza_ingest.resolving.resolve import resolve
 from benanza_ingest.splitting import split
 from benanza_ingest.states.as_written import with_states
 from benanza_ingest.states.in_place import keep_states_in_place
-from benanza_ingest.summary import notes, parameters
+from benanza_ingest.summary import notes, notes_on_states, parameters
 
 
 @no_garbage_search()
@@ -60,7 +60,8 @@ def extract_with_summary(
 ) -> Summarised:
     """As `extract`, for people who look at a model."""
     model = wired(content, batch=batch, dims=dims, limits=limits)
-    model_notes = tuple(notes(model.graph, model.binding))
+    of_states = notes_on_states(model.wiring.layers, model.states)
+    model_notes = (*notes(model.graph, model.binding), *of_states)
     return Summarised(
         _extracted(model, None), parameters(model.graph, model.wiring.layers), model_notes
     )

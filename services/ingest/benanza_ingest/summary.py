@@ -1,15 +1,17 @@
 """What is said of a model as a whole: its parameters, and what was assumed of it."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from benanza_ingest.extracted import ExtractedLayer
+from benanza_ingest.extracted import ExtractedGroup, ExtractedLayer
 from benanza_ingest.layering.packed import unpacked
 from benanza_ingest.resolving.bind import Binding
 from benanza_ingest.resolving.graph import Graph
 from benanza_ingest.resolving.types import TensorType
 from benanza_schemas.layer import OMITTED
 from benanza_schemas.operators.table import RESHAPING
+from benanza_schemas.vocabulary import COPIED_STATE
 
 _REORDERING = RESHAPING | {"Cast", "Transpose"}
 
@@ -39,6 +41,27 @@ def _stored(graph: Graph, name: str) -> str:
             break
         name = inputs[0]
     return name
+
+
+def notes_on_states(
+    layers: Sequence[ExtractedLayer], as_written: Sequence[ExtractedGroup]
+) -> Iterator[str]:
+    """How many states are in place, and why others are copied, a line each. `as_written` are the
+    groups that would copy the former.
+    """
+    if as_written:
+        states = "1 state is" if len(as_written) == 1 else f"{len(as_written):,} states are"
+        first = layers[as_written[0].layers[0]]
+        shown = ", which is shown as an Identity" if first.op == "Identity" else ""
+        yield f"{states} in place, such as of {first.name!r}: only what is new is written{shown}"
+    reasons = Counter(
+        layer.reason.removeprefix(COPIED_STATE)
+        for layer in layers
+        if layer.reason.startswith(COPIED_STATE)
+    )
+    for reason, count in reasons.items():
+        layers_are = "1 layer copies" if count == 1 else f"{count:,} layers copy"
+        yield f"{layers_are} a state: {reason}"
 
 
 def notes(graph: Graph, binding: Binding) -> Iterator[str]:

@@ -5,7 +5,9 @@ import onnxruntime
 import pytest
 from onnx import ModelProto
 
+from benanza_ingest.extract import extract_with_summary
 from benanza_ingest.extracted import ExtractedModel
+from benanza_ingest.limits import Limits
 from benanza_ingest.states import in_place as states
 from benanza_schemas.vocabulary import COPIED_STATE, STATE_AS_WRITTEN
 from tests.ingest import onnx_text
@@ -235,3 +237,16 @@ def test_other_joins_are_what_they_were(graph: str) -> None:
     found = extracted(graph)
     assert of_operator(found, "Concat").kind == "movement"
     assert (copying(found), why_copied(found)) == ([], [])
+
+
+def notes(graph: str) -> tuple[str, ...]:
+    content = model(graph).SerializeToString()
+    return extract_with_summary(content, batch=None, dims={}, limits=Limits()).notes
+
+
+def test_a_summary_says_how_many_states_are_in_place_and_why_others_are_not() -> None:
+    assert notes(APPENDED) == (
+        "1 state is in place, such as of 'c': only what is new is written, which is shown as an "
+        "Identity",
+    )
+    assert notes(attending(4, queries=3, past=100)) == (f"1 layer copies a state: {states.CAUSAL}",)

@@ -75,6 +75,9 @@ class RunRequest:
     def _with_derived(self, bound: dict[str, int]) -> dict[str, int]:
         for name, expression in self.derived.items():
             size = derived_size(expression, bound)
+            if name in bound:
+                both = f"{bound[name]} and to {expression}"
+                raise BenanzaError(f"{name} is bound to {both}; give one of them")
             if size is None or size < 0:
                 raise BenanzaError(
                     f"{name}={expression}: give a whole number from 0, or an expression of "

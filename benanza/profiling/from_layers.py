@@ -11,6 +11,7 @@ from onnx import GraphProto, ModelProto, helper, numpy_helper
 from benanza_ingest.errors import ModelError
 from benanza_ingest.extract import Wired
 from benanza_ingest.groups.quantised.units import DEQUANTISE, QUANTISE
+from benanza_ingest.states.as_written import nodes_as_written
 from benanza_runner.arrays import Array
 from benanza_runner.onnx_layers.layer_model import placeholder
 from benanza_runner.onnx_layers.random_values import random_value
@@ -45,7 +46,8 @@ def from_layers(file: ModelProto, wired_model: Wired) -> tuple[ModelProto, dict[
     graph = wired_model.graph
     whole = GraphProto(name="whole")
     weights: dict[str, Array] = {}
-    for node, extracted in zip(graph.nodes, wired_model.wiring.layers, strict=True):
+    nodes = nodes_as_written(graph, wired_model.states)
+    for node, extracted in zip(nodes, wired_model.wiring.layers, strict=True):
         layer = extracted.layer
         if layer is None:
             raise ModelError(
@@ -76,7 +78,12 @@ def from_layers(file: ModelProto, wired_model: Wired) -> tuple[ModelProto, dict[
             whole.initializer.append(placeholder(name, TO_ONNX[tensor.dtype], tensor.shape))
     written = {tensor.name for tensor in whole.initializer if tensor.raw_data}
     whole.input.extend(wired_model.binding.inputs)
-    for name in graph.outputs:
+    written_as = {
+        state.writer: state.as_written.first_output()
+        for state in wired_model.states
+        if state.as_written is not None
+    }
+    for name in dict.fromkeys(written_as.get(name, name) for name in graph.outputs):
         output = graph.types.get(name)
         if output is None:
             raise ModelError(f"the type of its output {name} is not known")

@@ -19,6 +19,7 @@ from benanza_ingest.extract import Wired, wired
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.parse import decode, inlined, subgraphs
 from benanza_ingest.resolving.bind import bind
+from benanza_ingest.states.as_written import nodes_as_written
 from benanza_runner.arrays import Array
 
 Arrays = dict[str, Array]
@@ -66,7 +67,8 @@ def whole_model(
     wired_model = wired(content, batch=batch, dims=dims or {}, limits=limits)
     graph = wired_model.graph
     readers = Readers()
-    for node, extracted in zip(graph.nodes, wired_model.wiring.layers, strict=True):
+    nodes = nodes_as_written(graph, wired_model.states)
+    for node, extracted in zip(nodes, wired_model.wiring.layers, strict=True):
         if extracted.layer is not None:
             readers.add(extracted.layer, node.inputs)
     file = decode(content)
@@ -79,13 +81,13 @@ def whole_model(
     else:
         proto, weights = from_layers(file, wired_model)
     written = {
-        name: position for position, node in enumerate(graph.nodes) for name in node.outputs if name
+        name: position for position, node in enumerate(nodes) for name in node.outputs if name
     }
     for number, proto_node in enumerate(proto.graph.node):
         _name(proto_node, written, f"benanza_node_{number}_")
     layers = [
         NodeProto(op_type=node.op_type, domain=node.domain, input=node.inputs, output=node.outputs)
-        for node in graph.nodes
+        for node in nodes
     ]
     return WholeModel(
         proto=proto,
@@ -93,7 +95,7 @@ def whole_model(
         weights=weights,
         inputs=_inputs(wired_model, readers),
         metadata=metadata,
-        origins=tuple(origins.get(node.outputs[0], "") for node in graph.nodes),
+        origins=tuple(origins.get(node.outputs[0], "") for node in nodes),
     )
 
 

@@ -69,6 +69,7 @@ def run(
     the models, a large one more than once. Raises `BenanzaError` if the data folder, the store or
     the runtime can't be used.
     """
+    request.points()  # refuses what can't be bound before anything is done
     progress = progress or Silent()
     watch = Stopwatch()
     limits = limits_of(settings)

@@ -51,3 +51,9 @@ def test_how_sizes_are_written(text: str, bound: object) -> None:
 def test_what_is_no_size_is_refused(text: str) -> None:
     with pytest.raises(click.BadParameter, match="is not NAME=N"):
         Sizes().convert(text, None, None)
+
+
+def test_a_dimension_is_bound_once() -> None:
+    request = RunRequest(models=(), dims={"past": 4, "total": 5}, derived={"total": "past+1"})
+    with pytest.raises(BenanzaError, match="total is bound to 5 and to past"):
+        request.points()

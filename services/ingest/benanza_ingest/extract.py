@@ -18,8 +18,8 @@ from benanza_ingest.resolving.bind import Binding, bind
 from benanza_ingest.resolving.graph import Graph
 from benanza_ingest.resolving.resolve import resolve
 from benanza_ingest.splitting import split
-from benanza_ingest.states.as_written import with_states
-from benanza_ingest.states.in_place import keep_states_in_place
+from benanza_ingest.states.as_written import copying_groups, with_reasons
+from benanza_ingest.states.in_place import KeptState, keep_states_in_place
 from benanza_ingest.summary import notes, notes_on_states, parameters
 
 
@@ -60,7 +60,7 @@ def extract_with_summary(
 ) -> Summarised:
     """As `extract`, for people who look at a model."""
     model = wired(content, batch=batch, dims=dims, limits=limits)
-    of_states = notes_on_states(model.wiring.layers, model.states)
+    of_states = notes_on_states(model.wiring.layers, model.copying)
     model_notes = (*notes(model.graph, model.binding), *of_states)
     return Summarised(
         _extracted(model, None), parameters(model.graph, model.wiring.layers), model_notes
@@ -74,7 +74,7 @@ def _extracted(model: "Wired", granularity: int | None) -> ExtractedModel:
         dims=model.binding.dims,
         layers=model.wiring.layers,
         edges=model.wiring.edges,
-        groups=(*propose_groups(model.wiring), *model.states),
+        groups=(*propose_groups(model.wiring), *model.copying),
         sequences=split(model.wiring, granularity) if granularity is not None else (),
     )
 
@@ -82,7 +82,7 @@ def _extracted(model: "Wired", granularity: int | None) -> ExtractedModel:
 class Wired(NamedTuple):
     """A model's layers with their graph and what was bound.
 
-    `proto` is the file without its weights. `states` are those of `with_states`.
+    `proto` is the file without its weights. `copying` is what would copy `states`.
     """
 
     proto: ModelProto
@@ -90,7 +90,8 @@ class Wired(NamedTuple):
     binding: Binding
     graph: Graph
     wiring: Wiring
-    states: tuple[ExtractedGroup, ...]
+    states: tuple[KeptState, ...]
+    copying: tuple[ExtractedGroup, ...]
 
 
 def wired(content: bytes, *, batch: int | None, dims: Mapping[str, int], limits: Limits) -> Wired:
@@ -102,9 +103,9 @@ def wired(content: bytes, *, batch: int | None, dims: Mapping[str, int], limits:
         states = keep_states_in_place(graph)
         opsets = opset_imports(model)
         maker = Layers(graph, opsets, limits)
-        layers = [maker.layer(node) for node in graph.nodes]
-        copying = with_states(layers, graph, states, maker)
-        wiring = with_own_dequantizers(wire(graph, tuple(layers)))
-        return Wired(model, opsets.get("", 0), binding, graph, wiring, copying)
+        layers = with_reasons(map(maker.layer, graph.nodes), graph, states)
+        wiring = with_own_dequantizers(wire(graph, layers))
+        copying = copying_groups(wiring.graph, states, maker)
+        return Wired(model, opsets.get("", 0), binding, graph, wiring, states, copying)
     except RecursionError as error:
         raise ModelError("the model is nested too deeply; export it again, flattened") from error

@@ -234,3 +234,27 @@ def test_each_reader_on_integers_has_a_dequantize_linear_of_its_own() -> None:
     assert {name: array.item() for name, array in kept.items()} == {"s": 0.5, "t": 0.25, "z": 7}
     session = Session(found.proto, found.weights, found.inputs, CPU, threads=1)
     assert session.call().us > 0
+
+
+STEP = """
+g (float[2,4,10,8] before, float[2,4,1,8] x, float[2,4,1,8] q)
+    => (float[2,4,11,8] after, float[2,4,1,8] y) {
+    [scaled] new = Neg(x)
+    [joined] after = Concat<axis = 2>(before, new)
+    [attention] y = Attention(q, after, after)
+}
+"""
+
+
+@pytest.mark.parametrize("batch", [None, 5])
+def test_a_state_that_a_bound_keeps_in_place_is_copied_as_the_file_has_it(
+    batch: int | None,
+) -> None:
+    """Its time belongs to the layer that would write what is new."""
+    found = whole_model(content(STEP, 23), batch=batch)
+    (joined,) = (node for node in found.proto.graph.node if node.op_type == "Concat")
+    assert positions_in(joined.name) == (1,)
+    assert [node.op_type for node in found.layers.node] == ["Neg", "Concat", "Attention"]
+    assert {value.name for value in found.proto.graph.output} == {"after", "y"}
+    session = Session(found.proto, found.weights, found.inputs, CPU, threads=1)
+    assert session.call().us > 0

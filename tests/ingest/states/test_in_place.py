@@ -5,7 +5,7 @@ import onnxruntime
 import pytest
 from onnx import ModelProto
 
-from benanza_ingest.extract import extract_with_summary
+from benanza_ingest.extract import extract, extract_with_summary
 from benanza_ingest.extracted import ExtractedModel
 from benanza_ingest.limits import Limits
 from benanza_ingest.states import in_place as states
@@ -99,12 +99,11 @@ def test_the_last_rows_of_what_was_appended_to_are_a_state() -> None:
         <int64[1] s = {START}, int64[1] e = {2000}, int64[1] axis = {2}>
         { n = Neg(b) x = Concat<axis=2>(a, n) c = Slice(x, s, e, axis) }"""
     found = extracted(text.replace("START", "-100"))
-    assert [(layer.op, layer.kind) for layer in found.layers[1:]] == [
-        ("Identity", "movement"),
-        ("Slice", "view"),
-    ]
-    others = extracted(text.replace("START", "0").replace("2000", "100"))
-    assert copying(others) == []
+    assert [layer.op for layer in found.layers] == ["Neg", "Identity"]
+    assert copying(found) == [(1, "Concat")]
+    for start, end in (("0", "100"), ("-1009", "100"), ("2", "2000")):
+        others = extracted(text.replace("START", start).replace("2000", end))
+        assert copying(others) == []
 
 
 @pytest.mark.parametrize("rank", [3, 4])
@@ -193,6 +192,16 @@ def test_grouped_query_attention_has_buffers_as_long_as_what_it_keeps() -> None:
             float[2,4,100,16] d) { n = Neg(b) c = TensorScatter<axis=2>(a, n, i) d = Neg(a) }""",
             states.READ_ELSEWHERE,
         ),
+        (
+            """(float[2,4,100,16] a, float[2,4,1,16] b, int64[2] i) => (float[2,4,100,16] c,
+            float[2,4,100,16] a) { n = Neg(b) c = TensorScatter<axis=2>(a, n, i) }""",
+            states.READ_ELSEWHERE,
+        ),
+        (
+            """(float[2,4,100,16] a, float[2,4,1,16] b, int64[2,4,1,16] i) => (float[2,4,100,16] c)
+            { n = Neg(b) c = ScatterElements<axis=2, reduction="add">(a, i, n) }""",
+            states.COMBINED,
+        ),
         (attending(4, queries=3, past=100), states.CAUSAL),
         (
             attending(3, queries=1, past=100, more="e = Neg(c)").replace(
@@ -212,6 +221,53 @@ def test_a_state_of_which_it_is_not_sure_is_copied_and_said_so(graph: str, why: 
     found = extracted(graph)
     assert set(why_copied(found)) == {why}
     assert copying(found) == []
+
+
+REDUNDANT = [
+    "x = Identity(a) c = Concat<axis=2>(x, n)",
+    "x = Reshape(a, s) c = Concat<axis=2>(x, n)",
+]
+
+
+@pytest.mark.parametrize("body", REDUNDANT)
+def test_what_only_led_to_a_state_is_of_no_harm(body: str) -> None:
+    found = extracted(
+        "(float[2,4,100,16] a, float[2,4,1,16] b) => (float[2,4,101,16] c)"
+        f" <int64[4] s = {{2,4,100,16}}> {{ n = Neg(b) {body} }}"
+    )
+    assert [title for _, title in copying(found)] == ["Concat"]
+
+
+def test_what_says_where_new_parts_go_comes_before_they_are_written() -> None:
+    found = extracted(
+        """(float[2,4,100,16] a, float[2,4,1,16] b, int64[2,4,1,16] i) => (float[2,4,100,16] c)
+        { n = Neg(b) j = Abs(i) c = ScatterElements<axis=2>(a, j, n) }"""
+    )
+    assert found.edges == ((0, 2), (1, 2))
+
+
+def test_a_value_of_the_models_own_keeps_its_name_and_type() -> None:
+    proto = model(
+        """(float[2,4,100,16] a, float[2,4,1,16] b, float[3] k) => (float[2,4,101,16] c, float[3] d)
+        { n = Neg(b) c = Concat<axis=2>(a, n) d = Abs(k) }"""
+    )
+    proto.graph.node[2].output[0] = proto.graph.output[1].name = "c/new"
+    found = extract(proto.SerializeToString())
+    assert copying(found) == [(1, "Concat")]
+    assert found.layers[2].bytes == 2 * 3 * 4
+
+
+def test_positions_are_those_with_the_dequantizers_that_ingest_adds() -> None:
+    unit = "{0}f = MatMul(d, w) {0} = QuantizeLinear({0}f, s, z)"
+    ones = ",".join("1" * 64)
+    found = extracted(
+        f"""(uint8[1,8] x, float[2,4,100,16] a, float[2,4,1,16] b) => (uint8[1,8] p, uint8[1,8] q,
+        float[2,4,101,16] c) <float s = {{0.1}}, uint8 z = {{0}}, uint8[8,8] v = {{{ones}}}>
+        {{ d = DequantizeLinear(x, s, z) w = DequantizeLinear(v, s, z) {unit.format("p")}
+        {unit.format("q")} n = Neg(b) c = Concat<axis=2>(a, n) }}"""
+    )
+    ((position, _),) = copying(found)
+    assert found.layers[position].op == "Identity"
 
 
 @pytest.mark.parametrize(

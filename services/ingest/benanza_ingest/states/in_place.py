@@ -6,7 +6,7 @@ copy of what is new, and what it wrote becomes an input of the graph: the buffer
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -18,7 +18,8 @@ from benanza_ingest.resolving.types import TensorType, tensor_type
 from benanza_schemas.operators.table import RESHAPING
 
 _SCATTERING = {"ScatterElements": 2, "ScatterND": 2, "TensorScatter": 1}
-"""Operators that write parts into a copy of their first input, and which input the parts are."""
+"""Operators that write parts into a copy of their first input, and which input the parts are. The
+others say where, and aren't counted where the state is in place."""
 
 _KEEPING = {
     ("", "Attention"): ((4, 1), (5, 2)),
@@ -27,9 +28,12 @@ _KEEPING = {
 }
 """Operators that append to states: the places of each among their inputs and outputs."""
 
+Shape = tuple[int, ...]
+
 READ_ELSEWHERE = "something else reads what the state was before"
 SEVERAL = "several outputs follow from one input"
 REORDERED = "its sequences are reordered"
+COMBINED = "what is new is combined with what was there"
 CAUSAL = "several new queries are causal behind what is kept"
 NO_BUFFER = "its operator takes no buffer that is longer than what is kept"
 OTHER_FORM = "something else reads it with its heads apart"
@@ -70,7 +74,7 @@ class _InPlace:
         self._readers = Counter(
             name for node in graph.nodes for name in {*node.inputs, *node.captured}
         )
-        self._slides: dict[str, Node] = {}
+        self._slides: dict[str, list[Node]] = {}
         self._returned = {self._written(name) for name in graph.outputs}
         self._new: dict[str, str] = {}
         self._states: list[KeptState] = []
@@ -89,12 +93,19 @@ class _InPlace:
                 nodes.append(node)
                 self._states += [KeptState(node.first_output(), reason) for _ in of_node]
         graph = self._graph
-        graph.nodes = nodes
+        graph.nodes = [node for node in nodes if node.first_output() not in self._new]
         graph.outputs = [name for name in graph.outputs if name not in self._new]
-        graph.outputs += self._new.values()
-        for node in nodes if self._new else ():
-            node.captured += tuple([self._new[name] for name in node.inputs if name in self._new])
+        graph.outputs += dict.fromkeys(self._new.values())
+        for node in graph.nodes if self._new else ():
+            read = (*node.inputs, *node.captured)
+            node.captured += tuple([self._new[name] for name in read if name in self._new])
         return tuple(self._states)
+
+    def _named(self, name: str) -> str:
+        """The name, changed if the model has a value that is called so."""
+        while name in self._types:
+            name += "'"
+        return name
 
     def _type(self, name: str) -> TensorType:
         known = self._types[name]
@@ -110,14 +121,14 @@ class _InPlace:
         return name
 
     def _written(self, output: str) -> str:
-        """The value that an output of the graph is a view of, or the last rows of."""
+        """The value that an output of the graph is a view of, or may be the last rows of."""
         name = self._source(output)
         node = self._writers.get(name)
-        if node is None or node.domain or node.op_type != "Slice":
+        if name != output or node is None or node.domain or node.op_type != "Slice":
             return name
         whole = self._source(node.inputs[0])
-        self._slides[whole] = node
-        return whole
+        self._slides.setdefault(whole, []).append(node)
+        return name
 
     def _kept(self, node: Node) -> list[_Kept]:
         """The states that a node changes in a few places, and that the model returns."""
@@ -137,24 +148,30 @@ class _InPlace:
             kept = [_Kept(inputs[0], inputs[_SCATTERING[node.op_type]], after)]
         else:
             return []
-        kept = [one for one in kept if one.after in self._returned and self._is_state(one)]
+        kept = [one for one in kept if self._is_returned(one) and self._is_state(one)]
         # ONNX's Attention has former keys and values, or neither.
-        if node.op_type == "Attention" and not (len(kept) == 2 and self._are_known(inputs[:3])):
+        if node.op_type == "Attention" and (len(kept) < 2 or not self._are_alike(inputs[:3])):
             return []
         return kept
+
+    def _is_returned(self, kept: _Kept) -> bool:
+        return kept.after in self._returned or bool(self._slid(kept))
 
     def _is_state(self, kept: _Kept) -> bool:
         if kept.new and self._is_given(self._source(kept.new)):
             return False  # one of the model's inputs and another, joined
         if not self._are_known(filter(None, kept)):
             return False
-        if kept.after in self._slides and not self._is_slid(kept):
-            return False
         source = self._source(kept.before)
         return self._is_given(source) or self._is_reordered(source)
 
     def _are_known(self, names: Iterable[str]) -> bool:
         return all((known := self._types.get(name)) and known.resolved for name in names)
+
+    def _are_alike(self, names: Sequence[str]) -> bool:
+        """Whether these are known to have three axes each, or four."""
+        ranks = {len(self._type(name).dims()) for name in names if self._are_known((name,))}
+        return self._are_known(names) and ranks in ({3}, {4})
 
     def _is_given(self, name: str) -> bool:
         return bool(name) and name not in self._writers and name not in self._graph.constants
@@ -165,18 +182,35 @@ class _InPlace:
             return False
         return self._is_given(node.inputs[0])
 
-    def _is_slid(self, kept: _Kept) -> bool:
-        """Whether what is returned are the last rows, as many as there were before."""
-        node = self._slides[kept.after]
+    def _slid(self, kept: _Kept) -> list[Node]:
+        """What returns the last rows of the state, as many as there were before."""
+        if not self._are_known((kept.before, kept.after)):
+            return []
         before, after = (self._type(name).dims() for name in (kept.before, kept.after))
-        if self._types[node.outputs[0]] != self._types[kept.before] or len(before) != len(after):
+        if len(before) != len(after):
+            return []
+        longer = [axis for axis, size in enumerate(after) if size != before[axis]]
+        return [
+            node
+            for node in self._slides.get(kept.after, ())
+            if len(longer) == 1 and self._last_rows(node, longer[0], before, after)
+        ]
+
+    def _last_rows(self, node: Node, axis: int, before: Shape, after: Shape) -> bool:
+        """Whether a Slice takes the last rows along an axis, as many as there were before. Not for
+        one whose places aren't inputs, as before opset 10.
+        """
+        if len(node.inputs) < 3:
             return False
-        starts = self._graph.constants.value(node.inputs[1])
-        lengths = [(size, was) for size, was in zip(after, before, strict=True) if size != was]
-        if starts is None or starts.size != 1 or len(lengths) != 1:
+        values = [self._graph.constants.value(name) if name else None for name in node.inputs[1:5]]
+        starts, ends, axes, steps = (*values, None, None)[:4]
+        if starts is None or ends is None or starts.size != 1 or ends.size != 1:
             return False
-        ((size, was),) = lengths
-        return int(starts.ravel()[0]) % size == size - was
+        if steps is not None and (steps != 1).any():
+            return False
+        sliced = 0 if axes is None else int(axes.ravel()[0]) % len(after)
+        rows = range(after[axis])[int(starts.ravel()[0]) : int(ends.ravel()[0])]
+        return sliced == axis and rows == range(after[axis])[-before[axis] :]
 
     def _why_copied(self, node: Node, kept: _Kept, sources: Counter[str]) -> str:
         source = self._source(kept.before)
@@ -184,23 +218,32 @@ class _InPlace:
             return REORDERED
         if sources[source] > 1:
             return SEVERAL
-        if node.op_type in _SCATTERING and self._is_read_elsewhere(kept.before):
-            return READ_ELSEWHERE
+        if node.op_type in _SCATTERING:
+            if self._is_read_elsewhere(kept.before):
+                return READ_ELSEWHERE
+            if any(
+                a.name == "reduction" and a.s not in (b"", b"none") for a in node.proto.attribute
+            ):
+                return COMBINED
         if node.op_type == "MultiHeadAttention":
             return NO_BUFFER
         if node.op_type == "Attention":
             query, key = (self._type(name).dims() for name in node.inputs[:2])
-            if query[-2] > 1 and _is_causal(node) and self._type(kept.before).elements():
+            several = query[-2] > 1 or key[-2] > 1
+            if several and _is_causal(node) and self._type(kept.before).elements():
                 return CAUSAL
             if len(key) == 3 and self._readers[kept.after]:
                 return OTHER_FORM
         return ""
 
     def _is_read_elsewhere(self, name: str) -> bool:
-        """Whether more than one node reads a value, or what it is a view of."""
-        while self._readers[name] < 2 and (node := self._writers.get(name)) is not None:
+        """Whether more than one node reads a value, or what it is a view of, or it is returned."""
+        while self._readers[name] < 2 and name not in self._graph.outputs:
+            node = self._writers.get(name)
+            if node is None or node.domain or node.op_type not in RESHAPING:
+                return False
             name = node.inputs[0]
-        return self._readers[name] > 1
+        return True
 
     def _in_place(self, node: Node, kept: list[_Kept]) -> list[Node]:
         """What runs instead of a node that changes these states."""
@@ -209,13 +252,16 @@ class _InPlace:
         if node.op_type == "GroupQueryAttention":
             return [self._grouped_attention(node, kept)]
         (state,) = kept
-        if state.after in self._slides:
-            self._slides[state.after].in_place = True
-        return [self._append(node, state.new, state.after, as_written=node)]
+        where = [name for name in node.inputs[1:] if name and name != state.new]
+        append = self._append(node, state.new, state.after, as_written=node)
+        append.captured = tuple([name for name in where if name not in self._graph.constants])
+        for slice_node in self._slid(state):  # of a buffer that goes round, what is newest
+            self._new[slice_node.outputs[0]] = append.outputs[0]
+        return [append]
 
     def _append(self, node: Node, new: str, buffer: str, *, as_written: Node) -> Node:
         """Writes what is new into the buffer, which others read."""
-        name = f"{buffer}/new"
+        name = self._named(f"{buffer}/new")
         self._states.append(KeptState(name, as_written=as_written))
         self._new[buffer] = name
         self._types[name] = self._types[new]
@@ -227,7 +273,7 @@ class _InPlace:
         names, as_written = {}, replace(node)
         for state in kept:
             if self._types[state.before] != self._types[state.after]:
-                names[state.before] = f"{state.after}/buffer"
+                names[state.before] = self._named(f"{state.after}/buffer")
                 self._types[names[state.before]] = self._types[state.after]
             self._states.append(KeptState(node.first_output(), as_written=as_written))
         node.inputs = tuple([names.get(name, name) for name in node.inputs])
@@ -235,12 +281,10 @@ class _InPlace:
 
     def _flat(self, name: str, new: str) -> str:
         """Such a state by batch, place and column, as the new part has it."""
-        known = self._type(new)
+        known, flat = self._type(new), self._named(f"{name}/flat")
         batch, _, width = known.dims()
-        self._types[f"{name}/flat"] = tensor_type(
-            known.dtype, (batch, self._type(name).dims()[2], width)
-        )
-        return f"{name}/flat"
+        self._types[flat] = tensor_type(known.dtype, (batch, self._type(name).dims()[2], width))
+        return flat
 
     def _attention(self, node: Node, kept: list[_Kept]) -> list[Node]:
         """The operator behind what appends the new keys and values to buffers that it reads."""
@@ -276,3 +320,8 @@ def _joined(node: Node, parts: tuple[str, str], whole: str, axis: int) -> Node:
 
 def _is_causal(node: Node) -> bool:
     return any(a.name == "is_causal" and a.i for a in node.proto.attribute)
+
+
+def _combines(node: Node) -> bool:
+    """Whether a scatter adds what is new to what was there, or the like."""
+    return any(a.name == "reduction" and a.s not in (b"", b"none") for a in node.proto.attribute)

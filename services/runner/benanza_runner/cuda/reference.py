@@ -59,7 +59,7 @@ class CpuLayer:
         self, layer: Layer, given: Mapping[int, Array], precision: Precision, threads: int
     ) -> None:
         self._layer = layer
-        model = layer_model(_rounded_constants(layer, precision))
+        model = layer_model(_rounded_constants(_exact(layer), precision))
         self._inputs = [int(name.removeprefix("t")) for name in model.inputs]
         weights = {name: given[int(name.removeprefix("t"))] for name in model.constants}
         self._session = _session(replace(model, constants=weights), threads)

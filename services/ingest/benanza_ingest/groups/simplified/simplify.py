@@ -144,5 +144,7 @@ def _places(wiring: Wiring, equal: dict[int, int], live: list[int]) -> tuple[int
         if source in roots and target in places:
             first = readers.setdefault(roots[source], target)
             readers[roots[source]] = min(first, target)
-    places.update([(position, places[readers[root]]) for position, root in roots.items()])
+    for position, root in roots.items():
+        # What only led to a state that is in place has no reader.
+        places[position] = places[readers[root]] if root in readers else 0
     return tuple([places[position] for position in positions])

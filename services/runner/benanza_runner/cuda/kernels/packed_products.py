@@ -171,7 +171,7 @@ extern "C" __global__ void packed_product(const T* __restrict__ a, const uint4* 
       #pragma unroll
       for (int r = 0; r < ROWS; ++r) {
         const T* mine = a + r * K + at;
-        T values[PER_WORD];
+        __align__(16) T values[PER_WORD];
         if (K % WIDE == 0 && PER_WORD % WIDE == 0) {
           #pragma unroll
           for (int i = 0; i < PER_WORD / (int)WIDE; ++i)

@@ -74,7 +74,7 @@ def _norm_of_sum(writing: _Writing, operator: Operator) -> None:
         both = writing.add("Add", 14, (both, operator.inputs[bias]), total)
     else:
         both = writing.add("Add", 14, (x, skip), total)
-    epsilon = operator.number("epsilon", 1e-5 if simplified else 1e-12)
+    epsilon = operator.number("epsilon", 1e-12)
     if simplified:
         given: tuple[int, ...] = (both, operator.inputs[2])
         name, version = "RMSNormalization", 23

@@ -165,6 +165,14 @@ class SlowOnceRuntime(FakeRuntime):
         return msgspec.structs.replace(super().measure(layer, precision), slowed=True)
 
 
+class EndlesslyStartingRuntime(FakeRuntime):
+    """Leaves a file when it begins to start, which never ends."""
+
+    def __init__(self, begun: str) -> None:
+        Path(begun).touch()
+        time.sleep(3_600)
+
+
 class UnusableRuntime(FakeRuntime):
     """Can't be made."""
 

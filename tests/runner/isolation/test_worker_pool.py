@@ -105,8 +105,9 @@ def test_closing_ends_all_workers_at_once_and_who_waits_hears_of_it() -> None:
     assert [str(error) for error in raised] == [f"{HERE}:MisbehavingRuntime was stopped"]
 
 
-def test_a_worker_that_is_stopped_while_it_starts_says_so() -> None:
-    runtime = made(0)
+def test_a_worker_that_is_stopped_while_it_starts_says_so(tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    runtime = IsolatedRuntime(f"{HERE}:EndlesslyStartingRuntime", {"begun": str(begun)}, LIMITS)
     raised: list[str] = []
 
     def start() -> None:
@@ -117,11 +118,13 @@ def test_a_worker_that_is_stopped_while_it_starts_says_so() -> None:
 
     starting = threading.Thread(target=start)
     starting.start()
-    time.sleep(0.05)  # A worker takes a tenth of a second and more to import what it needs.
+    deadline = time.monotonic() + LIMITS.start_seconds
+    while not begun.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
     runtime.stop()
     starting.join(10)
     runtime.close()
-    assert raised == [f"{HERE}:MisbehavingRuntime was stopped"]
+    assert raised == [f"{HERE}:EndlesslyStartingRuntime was stopped"]
 
 
 def test_a_runtime_that_can_not_be_made_says_so() -> None:

@@ -13,7 +13,6 @@ from benanza.request import BoundPolicy, RunRequest
 from benanza.results.advise import Advised
 from benanza.results.bounds import History, KnownBounds, LowerBounds
 from benanza.results.explain import Explanations
-from benanza.results.generation import Generation
 from benanza.results.inspect import Inspection, KnownLayers
 from benanza.results.operating import Status
 from benanza.results.profile import Profiles
@@ -21,6 +20,7 @@ from benanza.results.publish import Published
 from benanza.results.result import Result
 from benanza.results.what_if import WhatIfs
 from benanza.settings import load
+from benanza.tokens.generation import Generation
 from benanza.turns import in_turn
 from benanza_backbone.errors import BenanzaError
 from benanza_schemas.given_values import Element
@@ -266,7 +266,7 @@ def generation(
     Models may also be names or ids; nothing is benchmarked. The arguments are the options of
     `benanza generation`. Raises `BenanzaError` as `explain` does.
     """
-    from benanza.looking.generation import known_generation
+    from benanza.tokens.known import known_generation
 
     known = known_generation(
         load(arguments.folder("data", data)),

@@ -16,7 +16,6 @@ from benanza.render.status import status_html
 from benanza.results.advise import Advised
 from benanza.results.bounds import Bounds, Comparison, History, KnownBounds, LowerBounds
 from benanza.results.explain import Explanations
-from benanza.results.generation import Generation
 from benanza.results.inspect import Inspection, KnownLayers
 from benanza.results.operating import Status
 from benanza.results.profile import Profiles
@@ -24,6 +23,7 @@ from benanza.results.publish import Published
 from benanza.results.questions import Answers
 from benanza.results.result import SHOWN_BY
 from benanza.results.what_if import WhatIfs
+from benanza.tokens.generation import Generation
 
 
 def show_tables() -> None:

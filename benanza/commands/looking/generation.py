@@ -60,7 +60,7 @@ def generation(
       benanza generation step.onnx --price 2.5
       benanza generation step.onnx --prompt prefill.onnx --precision fp16 --format json
     """
-    from benanza.looking.generation import known_generation
+    from benanza.tokens.known import known_generation
 
     known = known_generation(settings_of(data), prompt, step, precisions, dict(dims), price)
     if output == "json":

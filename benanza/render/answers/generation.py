@@ -8,7 +8,7 @@ from benanza.render.answers.explain import NONE_SUCH
 from benanza.render.systems import SystemNames
 from benanza.render.table import Column, html, printable, table
 from benanza.render.units import named_sizes, time_unit
-from benanza.results.generation import Generation, GenerationPoint
+from benanza.tokens.generation import Generation, GenerationPoint
 
 
 def print_generation(console: Console, generation: Generation) -> None:

@@ -9,7 +9,8 @@ from benanza.looking.model_ids import model_ids
 from benanza.looking.stored_bound import StoredBound
 from benanza.profiling.beside_bound import profiles_of
 from benanza.request import BoundPolicy
-from benanza.results.generation import (
+from benanza.results.profile import ModelProfile
+from benanza.tokens.generation import (
     Generation,
     GenerationPoint,
     GenerationTimes,
@@ -17,7 +18,6 @@ from benanza.results.generation import (
     Source,
     TimeByKind,
 )
-from benanza.results.profile import ModelProfile
 from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from benanza.looking.generation import known_generation
 from benanza.render.answers.generation import print_generation
-from benanza.results.generation import Generation
+from benanza.tokens.generation import Generation
+from benanza.tokens.known import known_generation
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
 from tests.benanza.recorded import recorded_models

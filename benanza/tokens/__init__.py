@@ -1,0 +1,1 @@
+"""What the tokens take that a decoder generates."""

@@ -8,7 +8,7 @@ from onnx import ModelProto
 from benanza_ingest.extract import extract, extract_with_summary
 from benanza_ingest.extracted import ExtractedModel
 from benanza_ingest.limits import Limits
-from benanza_ingest.states import in_place as states
+from benanza_ingest.states import find as states
 from benanza_schemas.vocabulary import COPIED_STATE, STATE_AS_WRITTEN
 from tests.ingest import onnx_text
 from tests.ingest.onnx_text import of_operator

@@ -16,6 +16,7 @@ import numpy as np
 from benanza_runner.cuda.calls import Attention
 from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, launch
+from benanza_runner.cuda.kernels.source.masks import mask_source
 from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_runner.cuda.workspace import Workspace
 from benanza_schemas.events import Variant
@@ -46,19 +47,8 @@ class AttentionKernels:
             yield refused(LIBRARY, "kernel", "", "it has too many elements for one kernel")
             return
         result = workspace.result(call.output)
-        query, key, value = (
-            workspace.operand(name).array.reshape(-1)[start:]
-            for name, start in (
-                ("query", call.query_start),
-                ("key", call.key_start),
-                ("value", call.value_start),
-            )
-        )
         arguments = (
-            query,
-            key,
-            value,
-            workspace.operand("mask").array if call.mask else query,
+            *operands_of(workspace, call),
             result.array,
             np.float32(call.scale),
             *map(np.float32, call.chosen or (0.0, 0.0)),
@@ -72,8 +62,7 @@ class AttentionKernels:
             if not fits(call, threads, rows):
                 continue
             offered += 1
-            mask = "" if not call.mask else "bool" if call.chosen else "float"
-            flags = mask, call.causal
+            flags = mask_of(call), call.causal
             kernel = _attention_kernel(
                 workspace.precision, call.size, call.width, threads, rows, *flags
             )
@@ -83,6 +72,26 @@ class AttentionKernels:
             yield Candidate(LIBRARY, name, "", no_scratch, run, result)
         if not offered:
             yield refused(LIBRARY, "kernel", "", "its heads are too large for one block")
+
+
+def operands_of(workspace: Workspace, call: Attention) -> tuple[Any, ...]:
+    """The queries, keys and values from where they begin, and the mask; without one, the queries
+    fill its place.
+    """
+    query, key, value = (
+        workspace.operand(name).array.reshape(-1)[start:]
+        for name, start in (
+            ("query", call.query_start),
+            ("key", call.key_start),
+            ("value", call.value_start),
+        )
+    )
+    return query, key, value, workspace.operand("mask").array if call.mask else query
+
+
+def mask_of(call: Attention) -> str:
+    """What the mask is of: `bool` or `float`; empty if there is none."""
+    return "" if not call.mask else "bool" if call.chosen else "float"
 
 
 def fits(call: Attention, threads: int, rows: int) -> bool:
@@ -115,20 +124,11 @@ def source(
 #define THREADS {threads}
 #define ROWS {rows}
 #define COLUMNS {-(-width // threads)}
-#define MASK {int(bool(mask))}
-#define CHOSEN {int(mask == "bool")}
-#define CAUSAL {int(causal)}
+{mask_source(mask, causal=causal)}
 {_SOURCE}"""
 
 
 _SOURCE = """
-typedef long long Step;
-#if CHOSEN
-typedef unsigned char M;
-#else
-typedef T M;
-#endif
-#define NONE __int_as_float(0xff800000)
 __shared__ float parts[THREADS / 32];
 __device__ __forceinline__ float over_block(float v, bool largest) {
   for (int offset = 16; offset; offset /= 2) {

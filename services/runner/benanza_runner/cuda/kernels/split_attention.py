@@ -14,7 +14,7 @@ import numpy as np
 
 from benanza_runner.cuda.calls import Attention
 from benanza_runner.cuda.candidate import Candidate, refused
-from benanza_runner.cuda.kernels.attention import mask_steps
+from benanza_runner.cuda.kernels.attention import mask_of, mask_steps, operands_of
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, WIDE_BYTES
 from benanza_runner.cuda.kernels.source.split_attention import ROWS, WARPS, source
 from benanza_runner.cuda.workspace import Workspace
@@ -83,19 +83,11 @@ def _candidate(workspace: Workspace, call: Attention, wholes: int, splits: int) 
     group = call.heads // call.key_heads
     per_split = -(-call.keys // splits)
     result = workspace.result(call.output)
-    query, key, value = (
-        workspace.operand(name).array.reshape(-1)[start:]
-        for name, start in (
-            ("query", call.query_start),
-            ("key", call.key_start),
-            ("value", call.value_start),
-        )
-    )
-    mask = "" if not call.mask else "bool" if call.chosen else "float"
+    operands = operands_of(workspace, call)
     line = 2 * (call.size + 16)
     stages = 3 if 3 * 2 * ROWS * line * WARPS <= MOST_SHARED_BYTES // 2 else 2
     shared = max(stages * 2 * ROWS * line * WARPS, 4 * WARPS * ROWS * call.size)
-    kernel = _kernel(workspace.precision, call.size, stages, mask, call.causal)
+    kernel = _kernel(workspace.precision, call.size, stages, mask_of(call), call.causal)
     arrived = cupy.zeros(wholes, cupy.uint32)
     scratch = 0
 
@@ -108,10 +100,7 @@ def _candidate(workspace: Workspace, call: Attention, wholes: int, splits: int) 
 
     def run() -> None:
         arguments = (
-            query,
-            key,
-            value,
-            workspace.operand("mask").array if call.mask else query,
+            *operands,
             result.array,
             np.uint64(scratch),
             arrived,

@@ -7,6 +7,7 @@ each has seen. Sources: "Flash-Decoding for long-context inference" (Dao et al.,
 of `mma.m16n8k16` and `ldmatrix` in NVIDIA's PTX ISA.
 """
 
+from benanza_runner.cuda.kernels.source.masks import mask_source
 from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_schemas.layer import Precision
 
@@ -30,22 +31,13 @@ def source(precision: Precision, size: int, stages: int, mask: str, causal: bool
 #define SIZE {size}
 #define STAGES {stages}
 #define WARPS {WARPS}
-#define MASK {int(bool(mask))}
-#define CHOSEN {int(mask == "bool")}
-#define CAUSAL {int(causal)}
+{mask_source(mask, causal=causal)}
 #define MMA "mma.sync.aligned.m16n8k16.row.col.f32.{_TYPES[precision]}.{_TYPES[precision]}.f32 "
 #define PACK "cvt.rn.{_TYPES[precision]}x2.f32 "
 {_SOURCE}"""
 
 
 _SOURCE = """
-typedef long long Step;
-#if CHOSEN
-typedef unsigned char M;
-#else
-typedef T M;
-#endif
-#define NONE __int_as_float(0xff800000)
 #define LINE (SIZE + 8 * (1 + SIZE / 8 % 2))  // odd in 16 bytes: rows don't collide
 #define PART (16 * LINE)
 #define CHUNKS (16 * SIZE / 8)

@@ -14,7 +14,12 @@ from nvmath.bindings import cublasLt
 from benanza_runner.cuda.calls import IntegerProduct
 from benanza_runner.cuda.candidate import Candidate, Run, refused
 from benanza_runner.cuda.kernels.integer_products import correction, shift, shifting, too_large
-from benanza_runner.cuda.libraries.cublaslt.matmul import LIBRARY, SCRATCH_BYTES, heuristic
+from benanza_runner.cuda.libraries.cublaslt.matmul import (
+    LIBRARY,
+    SCRATCH_BYTES,
+    CublasLtSource,
+    heuristic,
+)
 from benanza_runner.cuda.workspace import Workspace
 from benanza_schemas.events import Variant
 
@@ -23,17 +28,10 @@ COMPUTE_32I = 72
 MULTIPLE = 4
 
 
-class CublasLtIntegers:
-    """Candidates for products of 8-bit integers.
-
-    The heuristic is asked for at most so many algorithms of a call.
-    """
+class CublasLtIntegers(CublasLtSource):
+    """Candidates for products of 8-bit integers."""
 
     library = LIBRARY
-
-    def __init__(self, most_algorithms: int) -> None:
-        self._handle = cublasLt.create()
-        self._most = most_algorithms
 
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         """The algorithms that the heuristic offers."""

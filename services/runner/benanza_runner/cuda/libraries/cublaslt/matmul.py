@@ -55,6 +55,16 @@ KNOBS = ("ID", "TILE_ID", "STAGES_ID", "SPLITK_NUM", "REDUCTION_SCHEME", "CTA_SW
 KNOBS_OF_HOPPER = ("INNER_SHAPE_ID", "CLUSTER_SHAPE_ID", "CUSTOM_OPTION")
 
 
+class CublasLtSource:
+    """What those have in common that offer candidates of cuBLASLt: a handle, of the stream that is
+    current. The heuristic is asked for at most so many algorithms of a call.
+    """
+
+    def __init__(self, most_algorithms: int) -> None:
+        self._handle = cublasLt.create()
+        self._most = most_algorithms
+
+
 class FloatProblem:
     """A product on given memory.
 

@@ -7,23 +7,16 @@ from nvmath.bindings import cublasLt
 from benanza_runner.cuda.calls import Matrices, PackedProduct, Product
 from benanza_runner.cuda.candidate import Candidate, in_turn, refused
 from benanza_runner.cuda.kernels.packed_products import fits, unpacking
-from benanza_runner.cuda.libraries.cublaslt.matmul import LIBRARY, FloatProblem
+from benanza_runner.cuda.libraries.cublaslt.matmul import LIBRARY, CublasLtSource, FloatProblem
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.workspace import Workspace
 from benanza_schemas.events import Variant
 
 
-class CublasLtPacked:
-    """Candidates for products with weights of few bits.
-
-    The heuristic is asked for at most so many algorithms of a call.
-    """
+class CublasLtPacked(CublasLtSource):
+    """Candidates for products with weights of few bits."""
 
     library = LIBRARY
-
-    def __init__(self, most_algorithms: int) -> None:
-        self._handle = cublasLt.create()
-        self._most = most_algorithms
 
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         """The algorithms that the heuristic offers, behind the kernel that unpacks."""

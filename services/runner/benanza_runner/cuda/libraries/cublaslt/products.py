@@ -16,6 +16,7 @@ from benanza_runner.cuda.libraries.cublaslt.matmul import (
     LIBRARY,
     UNPADDED,
     WEIGHTS_TRANSPOSED,
+    CublasLtSource,
     FloatProblem,
 )
 from benanza_runner.cuda.unsupported import UnsupportedError
@@ -26,17 +27,10 @@ PACK_BYTES = 16
 """What the rows of a matrix are aligned to for Tensor Cores."""
 
 
-class CublasLt:
-    """Candidates for products and for convolutions that are products.
-
-    The heuristic is asked for at most so many algorithms of a call.
-    """
+class CublasLt(CublasLtSource):
+    """Candidates for products and for convolutions that are products."""
 
     library = LIBRARY
-
-    def __init__(self, most_algorithms: int) -> None:
-        self._handle = cublasLt.create()
-        self._most = most_algorithms
 
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         """The algorithms that the heuristic offers, with a weight as it lies, transposed, and with

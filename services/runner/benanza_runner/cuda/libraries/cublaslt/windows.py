@@ -19,7 +19,7 @@ from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, WIDE_BYTES, launch
 from benanza_runner.cuda.kernels.source.windows import NAME, windows_source
 from benanza_runner.cuda.layouts import feature_map_layouts
-from benanza_runner.cuda.libraries.cublaslt.matmul import EPILOGUES, FloatProblem
+from benanza_runner.cuda.libraries.cublaslt.matmul import EPILOGUES, CublasLtSource, FloatProblem
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.workspace import MAX_SCRATCH_BYTES, Workspace
 from benanza_schemas.events import Variant
@@ -28,18 +28,13 @@ FEW_CHANNELS = 4
 THREADS = 256
 
 
-class CublasLtWindows:
+class CublasLtWindows(CublasLtSource):
     """Candidates for convolutions of few channels, or whose windows don't overlap.
 
-    The heuristic is asked for at most so many algorithms of a call. They count as generated
-    kernels, because cuBLASLt computes no convolution by itself.
+    They count as generated kernels, because cuBLASLt computes no convolution by itself.
     """
 
     library = LIBRARY
-
-    def __init__(self, most_algorithms: int) -> None:
-        self._handle = cublasLt.create()
-        self._most = most_algorithms
 
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         """The algorithms that the heuristic offers for the product, with channels last."""

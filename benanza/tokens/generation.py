@@ -52,7 +52,10 @@ class GenerationPoint(Document, frozen=True, kw_only=True):
 
 
 class Generation(Result, frozen=True, kw_only=True):
-    """All points that have a whole bound. `price_per_hour` is the system's, if one is given."""
+    """All points that have a whole bound. `partial` are those bounds of the step and the prompt
+    that lack layers: times by them would be too short. `price_per_hour` is the system's, if given.
+    """
 
     points: tuple[GenerationPoint, ...]
+    partial: tuple[ModelBound, ...]
     price_per_hour: float | None

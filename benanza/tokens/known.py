@@ -45,23 +45,19 @@ def known_generation(
     policy = BoundPolicy(tuple(precisions))
     with known_store(settings) as store:
 
-        def whole(model: str) -> list[ModelBound]:
+        def known(model: str, dims: Mapping[str, int]) -> list[ModelBound]:
             bounds = store.bounds(model_ids(store, [model], limits_of(settings)))
-            return [
-                bound
-                for bound in bounds
-                if matches_policy(bound, policy, {}) and not bound.partial and bound.sequential_us
-            ]
+            return [bound for bound in bounds if matches_policy(bound, policy, dims)]
 
-        def stored(bounds: Sequence[ModelBound]) -> list[StoredBound]:
-            return [StoredBound.of(store, bound) for bound in bounds]
+        def whole(bounds: Iterable[ModelBound]) -> list[StoredBound]:
+            return [StoredBound.of(store, bound) for bound in bounds if not bound.partial]
 
-        of_prompt = [] if prompt is None else whole(prompt)
-        of_step = [bound for bound in whole(step) if dims.items() <= bound.dims.items()]
+        of_prompt = [] if prompt is None else known(prompt, {})
+        of_step = known(step, dims)
         bounds = [*of_step, *of_prompt]
         ids = list(dict.fromkeys(bound.model_id for bound in bounds))
         profiles = profiles_of(store, ids, bounds)
-        steps, prompts = stored(of_step), stored(of_prompt)
+        steps, prompts = whole(of_step), whole(of_prompt)
     points = []
     for one in steps:
         beside = _for_as_many(one.bound, prompts)
@@ -73,7 +69,8 @@ def known_generation(
                 kinds=_kinds(one),
             )
         )
-    return Generation(points=tuple(points), price_per_hour=price_per_hour)
+    partial = tuple(bound for bound in bounds if bound.partial)
+    return Generation(points=tuple(points), partial=partial, price_per_hour=price_per_hour)
 
 
 def _for_as_many(step: ModelBound, prompts: Iterable[StoredBound]) -> StoredBound | None:

@@ -1,10 +1,13 @@
 """What generating text takes, for people."""
 
+from collections.abc import Mapping, Sequence
+
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from benanza.render.answers.explain import NONE_SUCH
+from benanza.render.bounds import model_at
 from benanza.render.systems import SystemNames
 from benanza.render.table import Column, html, printable, table
 from benanza.render.units import named_sizes, time_unit
@@ -23,29 +26,40 @@ def generation_html(generation: Generation) -> str:
 
 
 def _parts(generation: Generation, *, plain: bool) -> list[RenderableType]:
-    if not generation.points:
-        return [Text(NONE_SUCH)]
     systems = SystemNames(point.step for point in generation.points)
-    tables: dict[str, list[GenerationPoint]] = {}
+    tables: dict[tuple[str, str], list[GenerationPoint]] = {}
     for point in generation.points:
-        step = point.step
-        title = f"{step.model}, {step.precision}, {systems.measured_on(step)}"
-        tables.setdefault(title, []).append(point)
+        tables.setdefault((point.step.system_id, point.step.precision), []).append(point)
     parts: list[RenderableType] = []
-    for title, points in tables.items():
-        parts.append(Text(printable(title)))
-        parts.append(_table(points, with_cost=generation.price_per_hour is not None, plain=plain))
-    return parts
+    for points in tables.values():
+        step = points[0].step
+        # What all points share stands once.
+        shared = dict(set.intersection(*[set(point.step.dims.items()) for point in points]))
+        dims = named_sizes({name: size for name, size in step.dims.items() if name in shared})
+        what = ", ".join(filter(None, (step.model, step.precision, dims)))
+        parts.append(Text(printable(f"{what}, {systems.measured_on(step)}")))
+        with_cost = generation.price_per_hour is not None
+        parts.append(_table(points, shared, with_cost=with_cost, plain=plain))
+    partial = len(generation.partial)
+    if partial:
+        lack = "1 bound lacks" if partial == 1 else f"{partial:,} bounds lack"
+        first = model_at(generation.partial[0])
+        line = f"left out, as {lack} layers: {first}; benanza bounds says which"
+        parts.append(Text(printable(line)))
+    return parts or [Text(NONE_SUCH)]
 
 
-def _table(points: list[GenerationPoint], *, with_cost: bool, plain: bool) -> Table:
+def _table(
+    points: Sequence[GenerationPoint], shared: Mapping[str, int], *, with_cost: bool, plain: bool
+) -> Table:
     times = [times for point in points for times in point.times]
     first_unit = time_unit(each.time_to_first_token_us for each in times)
     unit = time_unit(each.time_per_token_us for each in times)
     with_prompt = any(each.time_to_first_token_us is not None for each in times)
+    with_dims = any(point.step.dims.keys() > shared.keys() for point in points)
     columns = (
         Column("sequences"),
-        Column("dims", "left"),
+        *([Column("dims", "left")] if with_dims else []),
         Column("by", "left"),
         *([Column(f"first token {first_unit.name}")] if with_prompt else []),
         Column(f"each token {unit.name}"),
@@ -55,20 +69,22 @@ def _table(points: list[GenerationPoint], *, with_cost: bool, plain: bool) -> Ta
     )
     rows = []
     for point in points:
-        for number, each in enumerate(point.times):
-            most = point.kinds[0]
+        most = point.kinds[0]
+        own = {name: n for name, n in point.step.dims.items() if name not in shared}
+        head = (f"{point.step.batch:,}", *([named_sizes(own)] if with_dims else []))
+        for each in point.times:
             rows.append(
                 (
-                    f"{point.step.batch:,}" if not number else "",
-                    named_sizes(point.step.dims) if not number else "",
+                    *head,
                     each.source,
                     *([first_unit.format(each.time_to_first_token_us)] if with_prompt else []),
                     unit.format(each.time_per_token_us),
                     "-" if each.tokens_per_s is None else f"{each.tokens_per_s:,.0f}",
                     *([_cost(each.cost_per_million)] if with_cost else []),
-                    f"{most.kind} {most.share:.0%}" if not number else "",
+                    f"{most.kind} {most.share:.0%}" if each.source == "bound" else "",
                 )
             )
+            head = ("",) * len(head)
     return table(columns, rows, plain=plain)
 
 

@@ -4,6 +4,7 @@ import io
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from rich.console import Console
 
 from benanza.render.answers.generation import print_generation
@@ -76,6 +77,13 @@ def test_it_is_printed_with_what_is_known(recorded: Settings) -> None:
     for column in ("sequences", "first token", "each token", "tokens/s", "cost of a million"):
         assert column in shown
     assert "first token" not in printed(generation(recorded))
+
+
+def test_a_bound_that_lacks_layers_is_left_out_and_named(recorded: Settings) -> None:
+    known = generation(recorded)
+    lacking = replace(known.points[0].step, partial=True)
+    said = printed(replace(known, points=(), partial=(lacking,)))
+    assert "left out, as 1 bound lacks layers: squeezenet, batch 1" in said
 
 
 def printed(known: Generation) -> str:

@@ -22,6 +22,7 @@ from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.onnx_layers.onnx_schemas import numpy_dtype
 from benanza_runner.onnx_layers.precision import retyped
+from benanza_runner.onnx_layers.random_values import is_ruled, random_value
 from benanza_schemas.layer import Layer
 
 SUFFIX = ".onnx.gz"
@@ -144,12 +145,14 @@ def _outcome(layer: Layer) -> LoweringOutcome:
 
 
 def _values(layer: Layer) -> dict[int, Array]:
-    """Inputs as the model fixes them, and ones for all others."""
+    """Inputs as the model fixes them, or as an operator wants them, and ones for all others."""
     values: dict[int, Array] = {}
     for index in layer.inputs():
         tensor = layer.tensors[index]
         dtype = numpy_dtype(tensor.dtype)
-        if tensor.value is None:
+        if tensor.value is None and is_ruled(layer, index):
+            values[index] = random_value(layer, index)
+        elif tensor.value is None:
             values[index] = np.broadcast_to(np.ones((), dtype), tensor.shape)
         else:
             values[index] = np.frombuffer(tensor.value, dtype).reshape(tensor.shape)

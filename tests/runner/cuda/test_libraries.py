@@ -26,6 +26,7 @@ LIBRARIES = (
     "CublasLtIntegers",
     "CublasLtWindows",
     "CublasLtPacked",
+    "CublasLtQuantised",
     "RowProducts",
     "IntegerProducts",
     "PackedProducts",

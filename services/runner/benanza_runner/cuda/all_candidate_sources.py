@@ -3,7 +3,7 @@
 from benanza_runner.cuda.candidate_source import CandidateSource
 from benanza_runner.cuda.kernels.attention import AttentionKernels
 from benanza_runner.cuda.kernels.channel_normalisation import ChannelNormalisationKernels
-from benanza_runner.cuda.kernels.integer_products import IntegerProducts
+from benanza_runner.cuda.kernels.integers.products import IntegerProducts
 from benanza_runner.cuda.kernels.movement import MovementKernels
 from benanza_runner.cuda.kernels.packed_products import PackedProducts
 from benanza_runner.cuda.kernels.pooling import PoolingKernels
@@ -17,6 +17,7 @@ from benanza_runner.cuda.kernels.transposed import TransposedKernels
 from benanza_runner.cuda.libraries.cublaslt.integers import CublasLtIntegers
 from benanza_runner.cuda.libraries.cublaslt.packed import CublasLtPacked
 from benanza_runner.cuda.libraries.cublaslt.products import CublasLt
+from benanza_runner.cuda.libraries.cublaslt.quantised import CublasLtQuantised
 from benanza_runner.cuda.libraries.cublaslt.windows import CublasLtWindows
 from benanza_runner.cuda.libraries.cudnn_graph import CudnnGraph
 from benanza_runner.cuda.libraries.cudnn_legacy.convolution import CudnnConvolution
@@ -47,6 +48,7 @@ def all_candidate_sources(
         CublasLtIntegers(algorithms),
         CublasLtWindows(algorithms),
         CublasLtPacked(algorithms),
+        CublasLtQuantised(algorithms),
         RowProducts(),
         IntegerProducts(),
         PackedProducts(),

@@ -11,6 +11,7 @@ import onnxruntime as ort
 from benanza_runner.arrays import Array
 from benanza_runner.onnx_layers.layer_model import LayerModel, layer_model
 from benanza_runner.onnx_layers.onnx_schemas import formal_types, numpy_dtype
+from benanza_runner.onnx_layers.random_values import random_value
 from benanza_runner.onnxruntime.session import CPU, session_options
 from benanza_schemas.element_types import FLOATS, PRECISIONS
 from benanza_schemas.layer import Layer, Precision
@@ -158,7 +159,9 @@ def _values(layer: Layer, model: LayerModel) -> dict[int, Array]:
     values = {index: given[f"t{index}"] for index in layer.inputs() if f"t{index}" in given}
     for index in layer.inputs():
         tensor = layer.tensors[index]
-        if tensor.value is not None:
+        if tensor.value is None and index not in values:  # The model itself holds small weights.
+            values[index] = random_value(layer, index)
+        elif tensor.value is not None:
             flat = np.frombuffer(tensor.value, numpy_dtype(tensor.dtype))
             values[index] = flat.reshape(tensor.shape)
     return values

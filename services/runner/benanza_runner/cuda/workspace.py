@@ -9,6 +9,7 @@ from benanza_runner.cuda.calls import (
     AnyConvolution,
     Call,
     Pooling,
+    Quantised,
     Region,
     Shape,
 )
@@ -85,6 +86,14 @@ class Workspace:
         key = name, order
         if key not in self._operands:
             self._operands[key] = self.memory.copied(array, order, self.precision)
+        return self._operands[key]
+
+    def exact(self, name: str) -> DeviceTensor:
+        """An operand of floats that the model fixes, as float32 whatever the precision is."""
+        array = self._lowered.operands[name]
+        key = name, (-4,)
+        if key not in self._operands:
+            self._operands[key] = self.memory.copied(array, tuple(range(array.ndim)), "fp32")
         return self._operands[key]
 
     def expanded(self, name: str, shape: Shape, order: Order) -> DeviceTensor:
@@ -203,4 +212,6 @@ def _feature_maps_of(call: Call) -> dict[str, Shape]:
         return {"input": call.input}
     if isinstance(call, AnyConvolution):
         return {"input": call.input, "residual": call.output}
+    if isinstance(call, Quantised):
+        return _feature_maps_of(call.sums)
     return {}

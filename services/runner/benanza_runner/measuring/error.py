@@ -2,16 +2,12 @@
 
 from math import isfinite
 
-from benanza_schemas.element_types import PRECISIONS
-from benanza_schemas.layer import Precision
 
-
-def wrong(relative_error: float, precision: Precision) -> str:
+def wrong(relative_error: float, most: float) -> str:
     """Why a result with this error is wrong, or an empty string if it is right.
 
-    An error that isn't finite is wrong, as is one above the precision's tolerance.
+    An error that isn't finite is wrong, as is one above the tolerance `most`.
     """
-    most = PRECISIONS[precision].tolerance
     if isfinite(relative_error) and relative_error <= most:
         return ""
     return f"wrong result: it is off by {relative_error:.2g} of its norm; {most:.2g} is allowed"

@@ -1,6 +1,7 @@
 """What inputs of layers may hold, and what says so."""
 
 from collections.abc import Callable, Mapping
+from math import prod, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -40,7 +41,7 @@ def output_shape(layer: Layer, operator: Operator, slot: int = 0) -> tuple[int, 
     return layer.tensors[operator.outputs[slot]].shape
 
 
-def always(draw: Draw) -> Rule:
+def always(draw: Draw | Array) -> Rule:
     """The same for each layer."""
     return lambda layer, operator: draw
 
@@ -53,9 +54,14 @@ def index_tuple(layer: Layer, operator: Operator) -> Draw:
 
 
 STEP = 2.0**-6
-"""The scale of all that is quantised. That of a bias has to be the product of two such scales, or
-ONNX Runtime wouldn't run its convolution on integers.
+"""The scale of all that is quantised, but results of products. That of a bias has to be the product
+of two such scales, or ONNX Runtime wouldn't run its convolution on integers.
 """
+
+SPREAD = 61.7
+"""The scale of products of so many times the root of their terms, in steps: so results are all over
+the range, and few of them limited. It is no power of 2, or results would lie halfway between two
+integers."""
 
 
 def _step(layer: Layer, operator: Operator) -> Array:
@@ -63,5 +69,63 @@ def _step(layer: Layer, operator: Operator) -> Array:
     return np.array(STEP * STEP if sums else STEP)
 
 
-QUANTISED: Mapping[int, Rule] = {1: _step, 2: always(ZERO)}
-"""What a QuantizeLinear and a DequantizeLinear read besides numbers."""
+def _written_step(layer: Layer, operator: Operator) -> Array:
+    """Larger behind a product of what was quantised, as its results are."""
+    kinds = {each.op_type for each in layer.operators}
+    product = next((each for each in layer.operators if each.op_type in _PRODUCTS), None)
+    if product is None or (product.op_type[0] != "Q" and "DequantizeLinear" not in kinds):
+        return np.array(STEP)
+    place, axis = _PRODUCTS[product.op_type]
+    channels = output_shape(layer, product)[axis]
+    terms = prod(input_shape(layer, product, place)) / max(channels, 1)
+    return np.array(STEP * STEP * SPREAD * sqrt(terms))
+
+
+def quantised(slot: int) -> Rule:
+    """Numbers of both signs. Weights are so small that two products fit into 16 bits: on CPUs
+    without VNNI, ONNX Runtime lets larger sums saturate. A bias is as large as a result.
+    """
+
+    def draw(layer: Layer, operator: Operator) -> Draw:
+        tensor = layer.tensors[operator.inputs[slot]]
+        match tensor.dtype:
+            case "int32":
+                return Draw(1000, 10_000)
+            case "int8":
+                return Draw(-60, 60) if tensor.constant else Draw(-100, 100)
+            case "uint8":
+                return Draw(1, 60) if tensor.constant else Draw(1, 255)
+        return INTEGERS
+
+    return draw
+
+
+_PRODUCTS = {
+    "Conv": (1, 1),
+    "Gemm": (1, -1),
+    "MatMul": (1, -1),
+    "QGemm": (3, -1),
+    "QLinearConv": (3, 1),
+    "QLinearMatMul": (3, -1),
+}
+"""The place of their weights, and the axis of their result along which these differ."""
+
+QUANTISED: Mapping[int, Rule] = {1: _written_step, 2: always(ZERO)}
+"""What a QuantizeLinear reads besides numbers."""
+
+DEQUANTISED: Mapping[int, Rule] = {0: quantised(0), 1: _step, 2: always(ZERO)}
+"""What a DequantizeLinear reads."""
+
+QLINEAR: dict[int, Rule] = {
+    0: quantised(0),
+    1: _step,
+    2: always(ZERO),
+    3: quantised(3),
+    4: always(np.array(STEP)),
+    5: always(ZERO),
+    6: _written_step,
+    7: always(ZERO),
+}
+"""What a QLinearMatMul reads, and a QLinearConv but for its bias."""
+
+QGEMM: Mapping[int, Rule] = {**QLINEAR, 6: quantised(6), 7: _written_step, 8: always(ZERO)}

@@ -7,8 +7,11 @@ import numpy as np
 
 from benanza_runner.arrays import Array
 from benanza_runner.onnx_layers.draws import (
+    DEQUANTISED,
     FLOATS,
     POSITIVE,
+    QGEMM,
+    QLINEAR,
     QUANTISED,
     ZERO,
     Draw,
@@ -18,6 +21,7 @@ from benanza_runner.onnx_layers.draws import (
     index_tuple,
     input_shape,
     output_shape,
+    quantised,
 )
 from benanza_schemas.layer import Layer, Operator
 
@@ -109,7 +113,7 @@ _OF_ONE = _scaled(1, 3, zeros=(2, 4))
 OWN_RULES: Mapping[str, Mapping[int, Rule]] = {
     "Attention": {3: _mask(3)},
     "CropAndResize": {1: always(Draw(0, 1)), 2: always(ZERO)},
-    "DequantizeLinear": QUANTISED,
+    "DequantizeLinear": DEQUANTISED,
     "DynamicQuantizeLSTM": _scaled(8, 10, zeros=(9, 11)),
     "DynamicQuantizeMatMul": _scaled(2, zeros=()),
     "EmbedLayerNormalization": {0: _row_of(2), 1: _row_of(4), 7: _mask(7), 8: _row_of(3)},
@@ -123,11 +127,11 @@ OWN_RULES: Mapping[str, Mapping[int, Rule]] = {
     "MultiHeadAttention": {4: _mask(4)},
     "NGramRepeatBlock": {0: always(ZERO)},
     "QAttention": _scaled(3, 4, zeros=()) | {5: _mask(5)},
-    "QGemm": _scaled(1, 4, 7, zeros=(2, 5, 8)),
+    "QGemm": QGEMM,
     "QLinearAdd": _OF_TWO,
     "QLinearAveragePool": _OF_ONE,
     "QLinearConcat": _scaled(0, *range(3, MOST_JOINED, 3), zeros=(1, *range(4, MOST_JOINED, 3))),
-    "QLinearConv": _OF_TWO,
+    "QLinearConv": QLINEAR | {8: quantised(8)},
     "QLinearGlobalAveragePool": _OF_ONE,
     "QLinearLeakyRelu": _OF_ONE,
     "QLinearMul": _OF_TWO,

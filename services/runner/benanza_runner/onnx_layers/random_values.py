@@ -13,9 +13,11 @@ import numpy as np
 
 from benanza_runner.arrays import Array
 from benanza_runner.onnx_layers.draws import (
+    DEQUANTISED,
     FLOATS,
     INTEGERS,
     POSITIVE,
+    QLINEAR,
     QUANTISED,
     ZERO,
     Draw,
@@ -25,6 +27,7 @@ from benanza_runner.onnx_layers.draws import (
     index_tuple,
     input_shape,
     output_shape,
+    quantised,
 )
 from benanza_runner.onnx_layers.onnx_schemas import numpy_dtype
 from benanza_runner.onnx_layers.onnxruntime_values import OWN_RULES
@@ -203,10 +206,6 @@ _BYTES = {0: always(Draw(-100, 255)), 1: always(Draw(-60, 60))}
 """Bytes of all kinds, now and then zero: what doesn't fit is taken modulo 256. Weights are so small
 that two products fit into 16 bits: on CPUs without VNNI, ONNX Runtime lets larger sums saturate."""
 
-_QLINEAR = {slot: always(POSITIVE) for slot in (1, 4, 6)} | {
-    slot: always(ZERO) for slot in (2, 5, 7)
-}
-
 _RECURRENT = {1: _mixing(1), 2: _mixing(2), 4: _sequence_lengths}
 
 STANDARD = frozenset({"", "ai.onnx.ml"})
@@ -228,7 +227,7 @@ RULES: Mapping[str, Mapping[int, Rule]] = {
     "ConvInteger": {2: always(ZERO), 3: always(ZERO)},
     "CumProd": {1: always(ZERO)},
     "CumSum": {1: always(ZERO)},
-    "DequantizeLinear": QUANTISED,
+    "DequantizeLinear": DEQUANTISED,
     "Expand": {1: _whole_output},
     "GRU": _RECURRENT,
     "Gather": {1: _index_on_axis(0)},
@@ -241,8 +240,8 @@ RULES: Mapping[str, Mapping[int, Rule]] = {
     "NegativeLogLikelihoodLoss": {1: _class_index},
     "OneHot": {0: _one_hot_index, 1: _size_on_axis(-1)},
     "Pow": {0: always(POSITIVE), 1: _exponent},
-    "QLinearConv": _QLINEAR,
-    "QLinearMatMul": _QLINEAR,
+    "QLinearConv": QLINEAR | {8: quantised(8)},
+    "QLinearMatMul": QLINEAR,
     "QuantizeLinear": QUANTISED,
     "RNN": _RECURRENT,
     "ReduceLogSum": {0: always(POSITIVE)},

@@ -29,6 +29,7 @@ from benanza_runner.cuda.calls import (
     Padding,
     Pooling,
     Product,
+    Quantised,
     Ranking,
     Recurrence,
     Reduction,
@@ -112,6 +113,8 @@ def _one(call: Call, operands: Mapping[str, Array]) -> Array:
             return integer_product(call, operands)
         case PackedProduct():
             return packed_product(call, operands)
+        case Quantised():
+            return quantised(call, operands)
         case Attention():
             return attention(call, operands)
         case Pooling():
@@ -249,6 +252,21 @@ def packed_product(call: PackedProduct, operands: Mapping[str, Array]) -> Array:
     if call.bias:
         found = found + operands["bias"]
     return np.asarray(found).reshape(call.output)
+
+
+def quantised(call: Quantised, operands: Mapping[str, Array]) -> Array:
+    factors = ("input", "filter") if isinstance(call.sums, Convolution) else ("a", "b")
+    sums = _one(call.sums, {name: operands[name].astype(np.int64) for name in factors})
+    space = len(call.output) - 2 if isinstance(call.sums, Convolution) else 0
+    by_channel = {name: operands[name].reshape(-1, *(1,) * space) for name in ("scale", "bias")}
+    result = sums * by_channel["scale"] + by_channel["bias"]
+    if call.residual:
+        result = result + call.factor * operands["residual"].astype(np.float64).reshape(call.output)
+    result = ACTIVATIONS[call.activation](result, *call.numbers) * call.step
+    if call.element:
+        limits = np.iinfo(call.element)
+        result = np.clip(np.rint(result), limits.min, limits.max)
+    return np.asarray(result)
 
 
 def matrix_product(call: Product, operands: Mapping[str, Array]) -> Array:

@@ -8,6 +8,7 @@ from tests.runner.cuda.layers.more import MORE, fixed
 from tests.runner.cuda.layers.own import OWN
 from tests.runner.cuda.layers.products import PRODUCTS
 from tests.runner.cuda.layers.prologues import FOLDED
+from tests.runner.cuda.layers.quantised import ON_INTEGERS, QUANTISED
 from tests.runner.cuda.layers.recurrent import RECURRENT
 from tests.runner.cuda.layers.regions import MERGED, REGIONS
 from tests.runner.layers import conv_group, floats, gemm, operator, single, weights
@@ -135,4 +136,6 @@ LAYERS: dict[str, Layer] = {
     **REGIONS,
     **IN_PLACE,
     **OWN,
+    **QUANTISED,
+    **ON_INTEGERS,
 }

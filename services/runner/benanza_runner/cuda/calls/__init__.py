@@ -32,6 +32,7 @@ from benanza_runner.cuda.calls.movement import (
     Splitting,
     View,
 )
+from benanza_runner.cuda.calls.quantised import Quantised
 from benanza_runner.cuda.calls.recurrent import Recurrence
 from benanza_runner.cuda.calls.region import Region
 from benanza_runner.cuda.calls.rows import (
@@ -62,6 +63,7 @@ __all__ = [
     "Padding",
     "Pooling",
     "Product",
+    "Quantised",
     "Ranking",
     "Recurrence",
     "Reduction",
@@ -84,6 +86,7 @@ Call = (
     | MergedProduct
     | IntegerProduct
     | PackedProduct
+    | Quantised
     | Pooling
     | Softmax
     | Normalisation

@@ -8,7 +8,7 @@ functions of themselves.
 from collections.abc import Callable
 from typing import Any
 
-from benanza_runner.cuda.calls import AnyConvolution, Product
+from benanza_runner.cuda.calls import AnyConvolution, Product, Quantised
 from benanza_runner.cuda.unsupported import UnsupportedError
 
 _POINTWISE = {
@@ -25,7 +25,7 @@ _POINTWISE = {
 def activated(
     ir: Any,
     value: Any,
-    call: AnyConvolution | Product,
+    call: AnyConvolution | Product | Quantised,
     operand: Callable[[str], Any],
     scalar: Callable[[float], Any],
 ) -> Any:

@@ -29,13 +29,21 @@ from benanza_runner.cuda.lowering.products.merged import (
 from benanza_runner.cuda.lowering.products.packed_product import PACKED, lower_packed_product
 from benanza_runner.cuda.lowering.products.product import is_product, lower_product
 from benanza_runner.cuda.lowering.products.prologue import has_prologue
+from benanza_runner.cuda.lowering.products.quantised import (
+    is_quantised,
+    lower_quantised,
+    product_of,
+    with_float_weights,
+)
+from benanza_runner.cuda.lowering.products.weight_only import is_weight_only, lower_weight_only
+from benanza_runner.cuda.lowering.qlinear import is_on_integers, on_floats
 from benanza_runner.cuda.lowering.rankings import RANKINGS
 from benanza_runner.cuda.lowering.recurrent import RECURRENT
 from benanza_runner.cuda.lowering.reductions import REDUCTIONS
 from benanza_runner.cuda.lowering.regions.lower_region import lower_region
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.element_types import FLOATS
-from benanza_schemas.layer import Layer, Operator
+from benanza_schemas.layer import OMITTED, Layer, Operator
 
 
 class Lowered(NamedTuple):
@@ -105,8 +113,12 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
     if first.op_type == PACKED and first.domain == DOMAIN and len(layer.operators) == 1:
         call, operands = lower_packed_product(layer, values)
         return Lowered(call, operands, _weights(layer, values, operands))
+    if is_on_integers(layer):
+        return lower(on_floats(layer), values)
     if any(operator.domain for operator in layer.operators):
         return lower(in_standard_operators(layer), values)
+    if is_weight_only(layer):
+        return Lowered(*lower_weight_only(layer, values))
     if _has_empty(layer):
         raise UnsupportedError(f"{layer.title()} reads or writes an empty tensor")
     for tensor in layer.tensors:
@@ -118,6 +130,10 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
         return Lowered(*lower_region(layer, values, lower))
     if is_attention(layer):
         return Lowered(*lower_attention(layer, values))
+    if is_quantised(layer):
+        if _is_depthwise(layer, product_of(layer)):
+            return Lowered(*lower_region(*with_float_weights(layer, values), lower))
+        return Lowered(*lower_quantised(layer, values))
     if is_norm_of_sum(layer):
         call, operands = lower_norm_of_sum(layer, values)
         return Lowered(call, operands, _weights(layer, values, operands))
@@ -161,15 +177,17 @@ def _has_empty(layer: Layer) -> bool:
 
 
 def _is_depthwise(layer: Layer, operator: Operator) -> bool:
-    """Whether an operator convolves each channel with a constant filter of its own."""
+    """Whether an operator convolves each channel with a filter of its own."""
     if operator.op_type != "Conv":
         return False
     x, filters = (layer.tensors[index] for index in operator.inputs[:2])
-    return filters.constant and filters.shape[:2] == (*x.shape[1:2], 1)
+    return filters.shape[:2] == (*x.shape[1:2], 1)
 
 
 def _refuse_integers(layer: Layer) -> None:
-    other = next((t.dtype for t in layer.tensors if t.value is None and t.dtype not in FLOATS), "")
+    places = {i for each in layer.operators for i in each.inputs + each.outputs if i != OMITTED}
+    tensors = [layer.tensors[place] for place in sorted(places)]
+    other = next((t.dtype for t in tensors if t.value is None and t.dtype not in FLOATS), "")
     if other:
         raise UnsupportedError(f"{layer.title()} with {other} is not supported yet")
 

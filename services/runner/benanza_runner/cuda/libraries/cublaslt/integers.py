@@ -4,7 +4,7 @@ It takes signed integers, the first matrix transposed and the second not, and si
 multiples of 4. Source: the cuBLAS documentation, `cublasLtMatmul()`, on IMMA kernels.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import cupy
@@ -13,7 +13,8 @@ from nvmath.bindings import cublasLt
 
 from benanza_runner.cuda.calls import IntegerProduct
 from benanza_runner.cuda.candidate import Candidate, Run, refused
-from benanza_runner.cuda.kernels.integer_products import correction, shift, shifting, too_large
+from benanza_runner.cuda.device_tensor import DeviceTensor
+from benanza_runner.cuda.kernels.integers.products import correction, shift, shifting, too_large
 from benanza_runner.cuda.libraries.cublaslt.matmul import (
     LIBRARY,
     SCRATCH_BYTES,
@@ -28,42 +29,28 @@ COMPUTE_32I = 72
 MULTIPLE = 4
 
 
-class CublasLtIntegers(CublasLtSource):
-    """Candidates for products of 8-bit integers."""
+class IntegerProblem:
+    """A product on given memory, with kernels that run before and after it.
 
-    library = LIBRARY
-
-    def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
-        """The algorithms that the heuristic offers."""
-        call = workspace.call
-        if not isinstance(call, IntegerProduct):
-            return
-        if call.n % MULTIPLE or call.k % MULTIPLE:
-            yield refused(LIBRARY, "heuristic", "", f"it takes multiples of {MULTIPLE} only")
-            return
-        if too_large(call):
-            yield refused(LIBRARY, "heuristic", "", "it is too large for the kernels around it")
-            return
-        try:
-            problem = _IntegerProblem(self._handle, workspace, call)
-            offered = problem.algorithms(self._most)
-        except cublasLt.cuBLASLtError as error:
-            yield refused(LIBRARY, "heuristic", "", error)
-            return
-        if not offered:
-            yield refused(LIBRARY, "heuristic", "", "the heuristic offers no algorithm")
-        for name, algorithm, size in offered:
-            yield problem.candidate(name, algorithm, size)
-
-
-class _IntegerProblem:
-    """Descriptors of a product, and the kernels before and after it.
-
-    cuBLASLt counts by column, so the weights come first, as rows of k.
+    cuBLASLt counts by column, so the `weights` come first, as rows of k, and then the `matrix`,
+    both int8; `sums` is where it writes, in int32. `result` is what the last kernel leaves.
     """
 
-    def __init__(self, handle: int, workspace: Workspace, call: IntegerProduct) -> None:
-        self._handle, self._workspace, self._call = handle, workspace, call
+    def __init__(
+        self,
+        handle: int,
+        workspace: Workspace,
+        size: IntegerProduct,
+        weights: Any,
+        matrix: Any,
+        sums: Any,
+        result: DeviceTensor,
+        before: Sequence[Run],
+        after: Sequence[Run],
+    ) -> None:
+        self._handle, self._workspace = handle, workspace
+        self._weights, self._matrix, self._sums, self._result = weights, matrix, sums, result
+        self._before, self._after = before, after
         self._alpha, self._beta = np.array([1], np.int32), np.array([0], np.int32)
         self._what = cublasLt.matmul_desc_create(COMPUTE_32I, CUDA_R_32I)
         self._layouts: list[int] = []
@@ -72,26 +59,9 @@ class _IntegerProblem:
         cublasLt.matmul_desc_set_attribute(
             self._what, kind, transposed.ctypes.data, transposed.nbytes
         )
-        self._a = self._matrix_layout(CUDA_R_8I, call.k, call.m)
-        self._b = self._matrix_layout(CUDA_R_8I, call.k, call.n)
-        self._d = self._matrix_layout(CUDA_R_32I, call.n, call.m)
-        given = workspace.operand("a").array
-        self._result = workspace.result(call.output, None, "int32")
-        weights = workspace.operand("b", (1, 0)).array.astype(cupy.int32) - shift(call.b_element)
-        self._weights = cupy.ascontiguousarray(weights.astype(cupy.int8))
-        self._matrix = given
-        self._before: list[Run] = []
-        self._after: list[Run] = []
-        # Sums of rows are needed if the weights have a zero point, or get one by the shift.
-        if shift(call.a_element) or call.b_zeros or shift(call.b_element):
-            self._matrix = cupy.empty((call.m, call.k), cupy.int8)
-            sums = cupy.empty(call.m, cupy.int32)
-            self._before.append(shifting(given, call, self._matrix, sums))
-        else:
-            sums = cupy.zeros(call.m, cupy.int32)
-        if self._before or call.a_zero:
-            columns = weights.sum(axis=1, dtype=cupy.int32)
-            self._after.append(correction(workspace, call, sums, columns, self._result.array))
+        self._a = self._matrix_layout(CUDA_R_8I, size.k, size.m)
+        self._b = self._matrix_layout(CUDA_R_8I, size.k, size.n)
+        self._d = self._matrix_layout(CUDA_R_32I, size.n, size.m)
 
     def _matrix_layout(self, element: int, rows: int, columns: int) -> int:
         self._layouts.append(int(cublasLt.matrix_layout_create(element, rows, columns, rows)))
@@ -122,9 +92,9 @@ class _IntegerProblem:
                 int(self._matrix.data.ptr),
                 self._a,
                 self._beta.ctypes.data,
-                self._result.pointer,
+                int(self._sums.data.ptr),
                 self._d,
-                self._result.pointer,
+                int(self._sums.data.ptr),
                 self._d,
                 algorithm.ctypes.data,
                 scratch,
@@ -140,3 +110,59 @@ class _IntegerProblem:
         for layout in self._layouts:
             cublasLt.matrix_layout_destroy(layout)
         cublasLt.matmul_desc_destroy(self._what)
+
+
+class CublasLtIntegers(CublasLtSource):
+    """Candidates for products of 8-bit integers."""
+
+    library = LIBRARY
+
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
+        """The algorithms that the heuristic offers."""
+        call = workspace.call
+        if not isinstance(call, IntegerProduct):
+            return
+        yield from offered(call, self._most, lambda: self._problem(workspace, call))
+
+    def _problem(self, workspace: Workspace, call: IntegerProduct) -> IntegerProblem:
+        given = workspace.operand("a").array
+        result = workspace.result(call.output, None, "int32")
+        shifted = workspace.operand("b", (1, 0)).array.astype(cupy.int32) - shift(call.b_element)
+        weights = cupy.ascontiguousarray(shifted.astype(cupy.int8))
+        matrix, before, after = given, list[Run](), list[Run]()
+        # Sums of rows are needed if the weights have a zero point, or get one by the shift.
+        if shift(call.a_element) or call.b_zeros or shift(call.b_element):
+            matrix = cupy.empty((call.m, call.k), cupy.int8)
+            sums = cupy.empty(call.m, cupy.int32)
+            before.append(shifting(given, call, matrix, sums))
+        else:
+            sums = cupy.zeros(call.m, cupy.int32)
+        if before or call.a_zero:
+            columns = shifted.sum(axis=1, dtype=cupy.int32)
+            after.append(correction(workspace, call, sums, columns, result.array))
+        handle = self._handle
+        return IntegerProblem(
+            handle, workspace, call, weights, matrix, result.array, result, before, after
+        )
+
+
+def offered(
+    size: IntegerProduct, most: int, problem: Callable[[], IntegerProblem]
+) -> Iterator[Candidate | Variant]:
+    """At most so many algorithms that the heuristic offers for a product of this size."""
+    if size.n % MULTIPLE or size.k % MULTIPLE:
+        yield refused(LIBRARY, "heuristic", "", f"it takes multiples of {MULTIPLE} only")
+        return
+    if too_large(size):
+        yield refused(LIBRARY, "heuristic", "", "it is too large for the kernels around it")
+        return
+    try:
+        made = problem()
+        algorithms = made.algorithms(most)
+    except cublasLt.cuBLASLtError as error:
+        yield refused(LIBRARY, "heuristic", "", error)
+        return
+    if not algorithms:
+        yield refused(LIBRARY, "heuristic", "", "the heuristic offers no algorithm")
+    for name, algorithm, scratch_bytes in algorithms:
+        yield made.candidate(name, algorithm, scratch_bytes)

@@ -1,0 +1,31 @@
+"""Convolutions and products of 8-bit integers, scaled: quantised ones."""
+
+import msgspec
+
+from benanza_runner.cuda.calls.compute import Convolution, IntegerProduct
+from benanza_runner.cuda.calls.shape import Shape
+
+
+class Quantised(msgspec.Struct, frozen=True):
+    """`step · activation(scale · sums + bias + factor · residual)`.
+
+    `sums` are of products of 8-bit integers without zero points, in int32; their operands are those
+    of that call. `scale` and `bias` have a float32 for each channel of the output or column of the
+    result. `residual`, if there is one, is of `residual_element` and lies as the result does.
+    `element` is the type of the result's elements: an integer is the nearest one, ties to even, in
+    the type's range; an empty name is a float of the precision.
+    """
+
+    sums: Convolution | IntegerProduct
+    element: str = ""
+    residual: bool = False
+    residual_element: str = ""
+    factor: float = 1.0
+    activation: str = ""
+    numbers: tuple[float, ...] = ()
+    step: float = 1.0
+
+    @property
+    def output(self) -> Shape:
+        """The shape of the result."""
+        return self.sums.output

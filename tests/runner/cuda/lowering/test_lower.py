@@ -19,6 +19,7 @@ from benanza_schemas.operators.elementwise import GATES
 from tests.runner.cuda.in_numpy.calls import compute
 from tests.runner.cuda.layers.more import fixed, longs, resized, version
 from tests.runner.cuda.layers.more import layer as newest
+from tests.runner.cuda.layers.own import multi_head, positions, rotary
 from tests.runner.cuda.layers.products import (
     BYTES,
     FUSED,
@@ -295,6 +296,11 @@ def test_a_gate_on_another_value_is_no_activation() -> None:
         (resized(18, mode="cubic", antialias=1), "antialiasing"),
         (conv_group(8, 6, "Relu", "Add"), "after the activation"),
         (conv_group(8, 6, "Add", "BatchNormalization"), "after a residual"),
+        (rotary((1, 5, 48), 16, positions(1)), "from one position on"),
+        (rotary((1, 5, 48), 16, positions(1, 5), scale=2.0), "with a scale"),
+        (rotary((1, 5, 48), 16, positions(1, 5), is_packed_batching=1), "packed sequences"),
+        (multi_head((2, 9, 64), unidirectional=1), "more keys than queries"),
+        (multi_head((2, 9, 4, 2, 16)), "packed keys"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_lowered_has_a_reason(layer: Layer, reason: str) -> None:

@@ -12,7 +12,6 @@ from benanza_runner.cuda.lowering.folding import FOLDINGS
 from benanza_runner.cuda.lowering.gathering import GATHERINGS
 from benanza_runner.cuda.lowering.movement import MOVEMENTS, is_shuffle, lower_shuffle
 from benanza_runner.cuda.lowering.norms import NORMS, is_norm_of_sum, lower_norm_of_sum
-from benanza_runner.cuda.lowering.own import DOMAIN, in_standard_operators
 from benanza_runner.cuda.lowering.pad_resize import PAD_RESIZE
 from benanza_runner.cuda.lowering.poolings import POOLINGS
 from benanza_runner.cuda.lowering.products.attention import (
@@ -33,6 +32,11 @@ from benanza_runner.cuda.lowering.rankings import RANKINGS
 from benanza_runner.cuda.lowering.recurrent import RECURRENT
 from benanza_runner.cuda.lowering.reductions import REDUCTIONS
 from benanza_runner.cuda.lowering.regions.lower_region import lower_region
+from benanza_runner.cuda.lowering.written_out.operators import (
+    DOMAIN,
+    consists_of_others,
+    in_standard_operators,
+)
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.element_types import FLOATS
 from benanza_schemas.layer import Layer, Operator
@@ -105,7 +109,7 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
     if first.op_type == PACKED and first.domain == DOMAIN and len(layer.operators) == 1:
         call, operands = lower_packed_product(layer, values)
         return Lowered(call, operands, _weights(layer, values, operands))
-    if any(operator.domain for operator in layer.operators):
+    if consists_of_others(layer):
         return lower(in_standard_operators(layer), values)
     if _has_empty(layer):
         raise UnsupportedError(f"{layer.title()} reads or writes an empty tensor")

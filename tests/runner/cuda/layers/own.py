@@ -2,6 +2,7 @@
 
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor
+from tests.runner.cuda.layers.more import fixed
 from tests.runner.layers import floats, operator, single, weights
 
 DOMAIN = "com.microsoft"
@@ -97,6 +98,60 @@ def multi_head(
     return canonical(Layer(tensors, (node,), written))
 
 
+def grouped(
+    batch: int,
+    queries: int,
+    keys: int,
+    size: int = 16,
+    *,
+    packed: bool = False,
+    rotated: int = 0,
+    heads: int = 4,
+    key_heads: int = 2,
+    total: int = 0,
+    **more: AttributeValue,
+) -> Layer:
+    """GroupQueryAttention of so many new queries, with room for as many keys."""
+
+    def rows(count: int) -> Tensor:
+        return floats(batch, queries, count * size)
+
+    cache, result = floats(batch, key_heads, keys, size), rows(heads)
+    new = [rows(heads + 2 * key_heads)] if packed else [result, rows(key_heads), rows(key_heads)]
+    lengths = Tensor("int32", (batch,)), fixed(total or keys, dtype="int32", scalar=True)
+    tables = [weights(keys + 3, rotated // 2)] * 2 if rotated else []
+    tensors = (*new, cache, cache, *lengths, *tables, result, cache, cache)
+    read, written = range(len(tensors) - 3), range(len(tensors) - 3, len(tensors))
+    places = (0, -1, -1, *read[1:]) if packed else tuple(read)
+    attributes = {"num_heads": heads, "kv_num_heads": key_heads, "do_rotary": int(rotated > 0)}
+    node = operator("GroupQueryAttention", 1, places, tuple(written), DOMAIN, **attributes, **more)
+    return canonical(Layer(tensors, (node,), tuple(written)))
+
+
+GROUPED = {
+    "grouped attention of a token": grouped(2, 1, 9),
+    "grouped attention of a packed token": grouped(2, 1, 9, packed=True),
+    "grouped attention of a rotated token": grouped(2, 1, 9, packed=True, rotated=16),
+    "grouped attention of a token, rotated as neighbours": grouped(
+        2, 1, 9, rotated=16, rotary_interleaved=1
+    ),
+    "grouped attention of a token, rotated in part": grouped(
+        1, 1, 9, 32, packed=True, rotated=16, scale=0.4
+    ),
+    "grouped attention of a token, neighbours rotated in part": grouped(
+        1, 1, 9, 32, rotated=16, rotary_interleaved=1
+    ),
+    "grouped attention of a prompt": grouped(2, 9, 9, packed=True, rotated=16),
+    "grouped attention of a prompt that is not rotated": grouped(2, 9, 9, packed=True),
+    "grouped attention of a prompt to all of it": grouped(2, 9, 9, rotated=16, causal=0),
+    "grouped attention of tokens behind others": grouped(1, 3, 9, rotated=16),
+    "grouped attention of a token, long": grouped(
+        2, 1, 300, 64, packed=True, rotated=64, heads=8, local_window_size=300
+    ),
+    "grouped attention of tokens, long": grouped(1, 4, 300, 128, rotated=128, heads=8),
+    "grouped attention of a long prompt": grouped(1, 150, 150, 64, packed=True, rotated=64),
+}
+
 MULTI_HEADS = {
     "multi-head attention": multi_head((2, 9, 64)),
     "multi-head attention, scaled and masked": multi_head(
@@ -109,6 +164,7 @@ MULTI_HEADS = {
 OWN = (
     ROTARIES
     | MULTI_HEADS
+    | GROUPED
     | {
         "packed product of a row": packed(1, 24, 128),
         "packed product of rows": packed(7, 40, 96),

@@ -23,6 +23,7 @@ import numpy as np
 from benanza_runner.cuda.calls import (
     AnyConvolution,
     Attention,
+    CachedAttention,
     Convolution,
     Matrices,
     Product,
@@ -30,6 +31,7 @@ from benanza_runner.cuda.calls import (
 )
 from benanza_runner.cuda.candidate import Candidate, NotApplicableError, refused
 from benanza_runner.cuda.device_tensor import DeviceTensor
+from benanza_runner.cuda.kernels.appending import behind_appending
 from benanza_runner.cuda.libraries.cudnn_activations import activated
 from benanza_runner.cuda.libraries.cudnn_tiles import ENGINE, configurations
 from benanza_runner.cuda.unsupported import UnsupportedError
@@ -92,6 +94,8 @@ class CudnnGraph:
         elif isinstance(call, Attention):
             result = workspace.result(call.output)
             yield from self._planned(workspace, "", result, _attention(workspace, call))
+        elif isinstance(call, CachedAttention):
+            yield from behind_appending(self, workspace, call)
 
     def _planned(
         self, workspace: Workspace, layout: str, result: DeviceTensor, build: Build
@@ -321,12 +325,21 @@ def _attention(workspace: Workspace, call: Attention) -> Build:
             packed = tuple(prod(call.mask[axis + 1 :]) for axis in range(len(call.mask)))
             how["bias"] = graph.part(workspace.operand("mask"), 0, call.mask, packed)
         if call.causal:
-            how["diagonal_alignment"] = cudnn.diagonal_alignment.TOP_LEFT
+            how["diagonal_alignment"] = _diagonal(call)
             how["diagonal_band_right_bound"] = 0
         result, _ = ir.sdpa(**how, attn_scale=call.scale, generate_stats=False)
         return result, (batch, call.heads, queries, call.width), call.output_steps
 
     return build
+
+
+def _diagonal(call: Attention) -> Any:
+    """Where the diagonal begins up to which queries see keys. Raises `UnsupportedError`."""
+    if call.before == 0:
+        return cudnn.diagonal_alignment.TOP_LEFT
+    if call.before == call.keys - call.queries:
+        return cudnn.diagonal_alignment.BOTTOM_RIGHT
+    raise UnsupportedError("its diagonals begin in a corner")
 
 
 def _vector(graph: _Graph, workspace: Workspace, name: str, x: Shape) -> Any:

@@ -18,6 +18,7 @@ from benanza_runner.cuda.lowering.products.attention import (
     is_attention,
     lower_attention,
 )
+from benanza_runner.cuda.lowering.products.cached_attention import GROUPED, lower_cached_attention
 from benanza_runner.cuda.lowering.products.convolution import lower_convolution
 from benanza_runner.cuda.lowering.products.einsum import is_ordering, lower_ordering
 from benanza_runner.cuda.lowering.products.integer_product import lower_integer_product
@@ -106,9 +107,12 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
     `UnsupportedError`, whose text says why no call runs the layer.
     """
     first = layer.operators[0]
-    if first.op_type == PACKED and first.domain == DOMAIN and len(layer.operators) == 1:
+    own = first.op_type if first.domain == DOMAIN and len(layer.operators) == 1 else ""
+    if own == PACKED:
         call, operands = lower_packed_product(layer, values)
         return Lowered(call, operands, _weights(layer, values, operands))
+    if own == GROUPED:
+        return Lowered(*lower_cached_attention(layer, values))
     if consists_of_others(layer):
         return lower(in_standard_operators(layer), values)
     if _has_empty(layer):

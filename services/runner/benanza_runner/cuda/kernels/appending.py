@@ -37,7 +37,9 @@ def behind_appending(
     """The source's candidates for the attention of such a call, behind the kernel that appends."""
     rows = call.batch * call.queries * (call.heads + 2 * call.key_heads)
     if max(rows * call.size, prod(workspace.operand("key_cache").shape)) >= MOST_ELEMENTS:
-        yield refused(source.library, BEFORE + "kernel", "", "it has too many elements for one")
+        yield refused(
+            source.library, BEFORE + "kernel", "", "it has too many elements for one kernel"
+        )
         return
     query = workspace.operand("query")
     if call.rotated:

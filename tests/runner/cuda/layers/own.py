@@ -207,6 +207,9 @@ OWN = (
                 (3, 4),
             )
         ),
+        "simplified layer norm": single(
+            "SimplifiedLayerNormalization", 1, (ROWS, SCALE), (ROWS,), axis=-1, epsilon=1e-6
+        ),
         "bias gelu": single("BiasGelu", 1, (ROWS, SCALE), (ROWS,), DOMAIN),
         "fast gelu": single("FastGelu", 1, (ROWS, SCALE), (ROWS,), DOMAIN),
         "own gelu": single("Gelu", 1, (ROWS,), (ROWS,), DOMAIN),

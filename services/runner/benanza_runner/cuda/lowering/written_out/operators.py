@@ -62,6 +62,15 @@ def _norm_of_sum(writing: Writing, operator: Operator) -> None:
     writing.add(name, version, read, results[0], axis=-1, epsilon=epsilon)
 
 
+def _simplified_norm(writing: Writing, operator: Operator) -> None:
+    """`SimplifiedLayerNormalization`, which ONNX Runtime has in ONNX's own domain."""
+    if any(place != OMITTED for place in operator.outputs[1:]):
+        raise UnsupportedError(f"the statistics of {operator.op_type} are not supported yet")
+    axis, epsilon = operator.integer("axis", -1), operator.number("epsilon", 1e-5)
+    read, result = operator.inputs[:2], operator.outputs[0]
+    writing.add("RMSNormalization", 23, read, result, axis=axis, epsilon=epsilon)
+
+
 def _gelu(writing: Writing, operator: Operator) -> None:
     """`Gelu`, `BiasGelu` and `FastGelu`, which is approximated by tanh."""
     x = operator.inputs[0]
@@ -73,6 +82,7 @@ def _gelu(writing: Writing, operator: Operator) -> None:
 
 _FORMS: dict[tuple[str, str], Callable[[Writing, Operator], None]] = {
     ("", "RotaryEmbedding"): standard_rotary,
+    ("", "SimplifiedLayerNormalization"): _simplified_norm,
     (DOMAIN, "BiasGelu"): _gelu,
     (DOMAIN, "FastGelu"): _gelu,
     (DOMAIN, "Gelu"): _gelu,

@@ -54,6 +54,7 @@ SAMPLES = (
     "lstm",
     "attention",
     "attention as BERT has it",
+    "grouped attention of a prompt",
 )
 """A layer for each kind of call."""
 

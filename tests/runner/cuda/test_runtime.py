@@ -222,6 +222,29 @@ def test_a_kernel_shares_the_keys_of_few_queries_out(
     assert any(variant.algorithm.startswith("split attention") for variant in variants)
 
 
+@pytest.mark.parametrize("precision", ["fp16", "bf16"])
+@pytest.mark.parametrize(
+    "name", ["grouped attention of a token, long", "grouped attention of a long prompt"]
+)
+def test_libraries_and_kernels_attend_behind_what_appends_to_a_cache(
+    cuda: Runtime, name: str, precision: Precision
+) -> None:
+    variants = timed(cuda, LAYERS[name], precision)
+    assert {variant.library for variant in variants} == {"cudnn-graph", "cupy"}
+    assert all(variant.algorithm.startswith("appended, ") for variant in variants)
+
+
+@pytest.mark.parametrize("precision", ["fp16", "bf16"])
+@pytest.mark.parametrize(
+    "name", ["grouped attention of a token, long", "grouped attention of tokens, long"]
+)
+def test_a_kernel_shares_the_keys_of_a_cache_out(
+    cuda: Runtime, name: str, precision: Precision
+) -> None:
+    variants = timed(cuda, LAYERS[name], precision)
+    assert any(v.algorithm.startswith("appended, split attention") for v in variants)
+
+
 def test_why_cudnn_takes_no_keys_that_lie_transposed(cuda: Runtime) -> None:
     variants = cuda.measure(LAYERS["attention"], "fp16").variants
     (refused,) = (variant for variant in variants if variant.library == "cudnn-graph")

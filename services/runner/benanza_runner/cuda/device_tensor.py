@@ -76,6 +76,20 @@ class DeviceTensor:
         self.array.reshape(-1).view(np.uint8).fill(0xFF)
 
 
+@dataclass(frozen=True, kw_only=True)
+class AppendedTensor(DeviceTensor):
+    """A tensor with axes in ONNX's order, of whose last axis but one a call writes the last `rows`.
+
+    The others hold what was there before the call.
+    """
+
+    rows: int
+
+    def poison(self) -> None:
+        """Sets all bits of what the call writes."""
+        self.array.view(np.uint8)[..., -self.rows :, :] = 0xFF
+
+
 def stored_as(precision: Precision, element: str = "") -> np.dtype[Any]:
     """The type of arrays that hold floats of a precision, or elements of the named type."""
     if element:

@@ -129,8 +129,12 @@ class Workspace:
             self._operands[key] = self.memory.copied(np.pad(array, more), (0, 1), self.precision)
         return self._operands[key]
 
-    def alias(self, name: str, order: Order, shape: Shape, seen: Order) -> DeviceTensor:
-        """An operand with its axes in this order, as a result of this shape with axes `seen`."""
+    def alias(
+        self, name: str, order: Order, shape: Shape, seen: Order, number: int = 0
+    ) -> DeviceTensor:
+        """An operand with its axes in this order, as the result of this number, which has this
+        shape and the axes `seen`.
+        """
         return self.operand(name, order).seen_as(shape, seen)
 
     def result(

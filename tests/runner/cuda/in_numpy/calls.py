@@ -14,6 +14,7 @@ from benanza_runner.cuda.calls import (
     Accumulation,
     AnyConvolution,
     Attention,
+    CachedAttention,
     Call,
     Concatenation,
     Convolution,
@@ -47,6 +48,7 @@ from benanza_runner.cuda.calls.region import Given
 from benanza_runner.cuda.feature_maps import feature_maps
 from benanza_runner.cuda.lowering.regions.as_region import as_region
 from tests.runner.cuda.in_numpy import moves, recurrent, rows
+from tests.runner.cuda.in_numpy.attention import attention, cached_attention
 from tests.runner.cuda.kernels.regions import on_host
 
 
@@ -69,6 +71,8 @@ def compute(call: Call, operands: Mapping[str, Array], folder: Path) -> list[Arr
             results = rows.ranking(call, operands["input"])
         case MergedProduct():
             results = merged_product(call, operands)
+        case CachedAttention():
+            results = cached_attention(call, operands)
         case Recurrence():
             results = recurrent.recurrence(call, operands)
         case _:
@@ -340,41 +344,6 @@ def finished(
         result = result + factor * operands["residual"].reshape(result.shape)
     slopes = [operands["slope"].reshape(-1, *(1,) * space)] if call.activation == "PRelu" else []
     return ACTIVATIONS[call.activation](result, *call.numbers, *slopes)
-
-
-def attention(call: Attention, operands: Mapping[str, Array]) -> Array:
-    def placed(
-        name: str, heads: int, rows: int, columns: int, start: int, steps: tuple[int, ...]
-    ) -> Array:
-        index = np.full((call.batch, heads, rows, columns), start)
-        for axis, step in enumerate(steps):
-            index += step * np.indices(index.shape, sparse=True)[axis]
-        shares = call.heads // heads
-        found: Array = operands[name].reshape(-1)[index].repeat(shares, axis=1)
-        return found
-
-    query = placed("query", call.heads, call.queries, call.size, call.query_start, call.query_steps)
-    key = placed("key", call.key_heads, call.keys, call.size, call.key_start, call.key_steps)
-    value = placed(
-        "value", call.value_heads, call.keys, call.width, call.value_start, call.value_steps
-    )
-    scores = call.scale * np.einsum("bhqd,bhkd->bhqk", query, key)
-    if call.mask:
-        mask = operands["mask"].reshape(call.mask)
-        scores = scores + (np.where(mask, *call.chosen) if call.chosen else mask)
-    if call.causal:
-        later = np.arange(call.keys) > np.arange(call.queries)[:, None]
-        scores = np.where(later, -np.inf, scores)
-    most = scores.max(axis=-1, keepdims=True)
-    powers = np.exp(scores - np.where(np.isneginf(most), 0, most))
-    total = powers.sum(axis=-1, keepdims=True)
-    result = powers @ value / np.where(total, total, 1)
-    flat = np.full(prod(call.output), np.nan)
-    index = np.zeros(result.shape, int)
-    for axis, step in enumerate(call.output_steps):
-        index += step * np.indices(index.shape, sparse=True)[axis]
-    flat[index.reshape(-1)] = result.reshape(-1)
-    return flat.reshape(call.output)
 
 
 def pooling(call: Pooling, x: Array) -> Array:

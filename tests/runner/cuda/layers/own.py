@@ -2,6 +2,7 @@
 
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor
+from tests.runner.cuda.layers.more import fixed
 from tests.runner.layers import floats, operator, single, weights
 
 DOMAIN = "com.microsoft"
@@ -40,44 +41,177 @@ def packed(
 
 ROWS, SCALE = floats(3, 5, 64), weights(64)
 
-OWN = {
-    "packed product of a row": packed(1, 24, 128),
-    "packed product of rows": packed(7, 40, 96),
-    "packed product of many rows": packed(40, 24, 64),
-    "packed product with zero points": packed(1, 24, 96, zeros=True),
-    "packed product with bias": packed(3, 24, 64, block=64, zeros=True, bias=True),
-    "packed product of eight bits": packed(2, 24, 96, bits=8),
-    "packed product of eight bits with zero points": packed(2, 24, 96, bits=8, zeros=True),
-    "packed product of an odd length": packed(2, 17, 77, zeros=True),
-    "packed product of rounded rows": packed(1, 24, 128, accuracy_level=4),
-    "skip layer norm": single(
-        "SkipLayerNormalization",
-        1,
-        (ROWS, ROWS, SCALE, weights(64), weights(64)),
-        (ROWS,),
-        DOMAIN,
-        epsilon=1e-5,
-    ),
-    "skip rms norm": single(
-        "SkipSimplifiedLayerNormalization", 1, (ROWS, ROWS, SCALE), (ROWS,), DOMAIN, epsilon=1e-6
-    ),
-    "skip rms norm and sum": canonical(
-        Layer(
-            (ROWS, ROWS, SCALE, ROWS, ROWS),
-            (
-                operator(
-                    "SkipSimplifiedLayerNormalization",
-                    1,
-                    (0, 1, 2),
-                    (3, -1, -1, 4),
-                    DOMAIN,
-                    epsilon=1e-6,
-                ),
-            ),
-            (3, 4),
+
+def positions(*shape: int) -> Tensor:
+    return Tensor("int64", shape)
+
+
+def rotary(
+    x: tuple[int, ...], rotated: int, named: Tensor, domain: str = DOMAIN, **more: AttributeValue
+) -> Layer:
+    """RotaryEmbedding of ONNX Runtime or of ONNX, of so many elements of each head."""
+    table = weights(40, rotated // 2)
+    if domain:
+        return single(
+            "RotaryEmbedding", 1, (floats(*x), named, table, table), (floats(*x),), domain, **more
         )
+    return single(
+        "RotaryEmbedding", 23, (floats(*x), table, table, named), (floats(*x),), domain, **more
+    )
+
+
+ROTARIES = {
+    "rotary": rotary((2, 5, 48), 16, positions(2, 5)),
+    "rotary of a token": rotary((2, 1, 48), 16, positions(1)),
+    "rotary, interleaved": rotary((2, 5, 48), 16, positions(2, 5), interleaved=1),
+    "rotary of a part": rotary((2, 5, 48), 8, positions(2, 5), num_heads=3, rotary_embedding_dim=8),
+    "rotary of a part, interleaved": rotary(
+        (1, 5, 48), 8, positions(1, 5), interleaved=1, num_heads=3, rotary_embedding_dim=8
     ),
-    "bias gelu": single("BiasGelu", 1, (ROWS, SCALE), (ROWS,), DOMAIN),
-    "fast gelu": single("FastGelu", 1, (ROWS, SCALE), (ROWS,), DOMAIN),
-    "own gelu": single("Gelu", 1, (ROWS,), (ROWS,), DOMAIN),
+    "rotary of heads": rotary((2, 3, 5, 16), 16, positions(2, 5)),
+    "standard rotary": rotary((2, 5, 48), 16, positions(2, 5), "", num_heads=3),
+    "standard rotary of heads, interleaved": rotary(
+        (2, 3, 5, 16), 16, positions(2, 5), "", interleaved=1
+    ),
+    "standard rotary of a part": rotary(
+        (2, 3, 5, 16), 8, positions(2, 5), "", rotary_embedding_dim=8
+    ),
+    "standard rotary with a row for each token": single(
+        "RotaryEmbedding",
+        23,
+        (floats(2, 5, 48), floats(2, 5, 8), floats(2, 5, 8)),
+        (floats(2, 5, 48),),
+        num_heads=3,
+    ),
 }
+
+
+def multi_head(
+    key: tuple[int, ...], *mask: Tensor, heads: int = 4, queries: int = 7, **more: AttributeValue
+) -> Layer:
+    """MultiHeadAttention of batches of two, with keys and values of this shape."""
+    q = floats(2, queries, 64)
+    tensors = (q, floats(*key), floats(*key), *mask, q)
+    places = (0, 1, 2, -1, -1, 3) if mask else (0, 1, 2)
+    written = (len(tensors) - 1,)
+    node = operator("MultiHeadAttention", 1, places, written, DOMAIN, num_heads=heads, **more)
+    return canonical(Layer(tensors, (node,), written))
+
+
+def grouped(
+    batch: int,
+    queries: int,
+    keys: int,
+    size: int = 16,
+    *,
+    packed: bool = False,
+    rotated: int = 0,
+    heads: int = 4,
+    key_heads: int = 2,
+    total: int = 0,
+    **more: AttributeValue,
+) -> Layer:
+    """GroupQueryAttention of so many new queries, with room for as many keys."""
+
+    def rows(count: int) -> Tensor:
+        return floats(batch, queries, count * size)
+
+    cache, result = floats(batch, key_heads, keys, size), rows(heads)
+    new = [rows(heads + 2 * key_heads)] if packed else [result, rows(key_heads), rows(key_heads)]
+    lengths = Tensor("int32", (batch,)), fixed(total or keys, dtype="int32", scalar=True)
+    tables = [weights(keys + 3, rotated // 2)] * 2 if rotated else []
+    tensors = (*new, cache, cache, *lengths, *tables, result, cache, cache)
+    read, written = range(len(tensors) - 3), range(len(tensors) - 3, len(tensors))
+    places = (0, -1, -1, *read[1:]) if packed else tuple(read)
+    attributes = {"num_heads": heads, "kv_num_heads": key_heads, "do_rotary": int(rotated > 0)}
+    node = operator("GroupQueryAttention", 1, places, tuple(written), DOMAIN, **attributes, **more)
+    return canonical(Layer(tensors, (node,), tuple(written)))
+
+
+GROUPED = {
+    "grouped attention of a token": grouped(2, 1, 9),
+    "grouped attention of a packed token": grouped(2, 1, 9, packed=True),
+    "grouped attention of a rotated token": grouped(2, 1, 9, packed=True, rotated=16),
+    "grouped attention of a token, rotated as neighbours": grouped(
+        2, 1, 9, rotated=16, rotary_interleaved=1
+    ),
+    "grouped attention of a token, rotated in part": grouped(
+        1, 1, 9, 32, packed=True, rotated=16, scale=0.4
+    ),
+    "grouped attention of a token, neighbours rotated in part": grouped(
+        1, 1, 9, 32, rotated=16, rotary_interleaved=1
+    ),
+    "grouped attention of a prompt": grouped(2, 9, 9, packed=True, rotated=16),
+    "grouped attention of a prompt that is not rotated": grouped(2, 9, 9, packed=True),
+    "grouped attention of a prompt to all of it": grouped(2, 9, 9, rotated=16, causal=0),
+    "grouped attention of tokens behind others": grouped(1, 3, 9, rotated=16),
+    "grouped attention of a token, long": grouped(
+        2, 1, 300, 64, packed=True, rotated=64, heads=8, local_window_size=300
+    ),
+    "grouped attention of tokens, long": grouped(1, 4, 300, 128, rotated=128, heads=8),
+    "grouped attention of a long prompt": grouped(1, 150, 150, 64, packed=True, rotated=64),
+}
+
+MULTI_HEADS = {
+    "multi-head attention": multi_head((2, 9, 64)),
+    "multi-head attention, scaled and masked": multi_head(
+        (2, 9, 64), floats(1, 4, 7, 9), scale=0.3
+    ),
+    "multi-head attention of keys by head": multi_head((2, 4, 9, 16)),
+    "causal multi-head attention": multi_head((2, 7, 64), unidirectional=1),
+}
+
+OWN = (
+    ROTARIES
+    | MULTI_HEADS
+    | GROUPED
+    | {
+        "packed product of a row": packed(1, 24, 128),
+        "packed product of rows": packed(7, 40, 96),
+        "packed product of many rows": packed(40, 24, 64),
+        "packed product with zero points": packed(1, 24, 96, zeros=True),
+        "packed product with bias": packed(3, 24, 64, block=64, zeros=True, bias=True),
+        "packed product of eight bits": packed(2, 24, 96, bits=8),
+        "packed product of eight bits with zero points": packed(2, 24, 96, bits=8, zeros=True),
+        "packed product of an odd length": packed(2, 17, 77, zeros=True),
+        "packed product of rounded rows": packed(1, 24, 128, accuracy_level=4),
+        "skip layer norm": single(
+            "SkipLayerNormalization",
+            1,
+            (ROWS, ROWS, SCALE, weights(64), weights(64)),
+            (ROWS,),
+            DOMAIN,
+            epsilon=1e-5,
+        ),
+        "skip rms norm": single(
+            "SkipSimplifiedLayerNormalization",
+            1,
+            (ROWS, ROWS, SCALE),
+            (ROWS,),
+            DOMAIN,
+            epsilon=1e-6,
+        ),
+        "skip rms norm and sum": canonical(
+            Layer(
+                (ROWS, ROWS, SCALE, ROWS, ROWS),
+                (
+                    operator(
+                        "SkipSimplifiedLayerNormalization",
+                        1,
+                        (0, 1, 2),
+                        (3, -1, -1, 4),
+                        DOMAIN,
+                        epsilon=1e-6,
+                    ),
+                ),
+                (3, 4),
+            )
+        ),
+        "simplified layer norm": single(
+            "SimplifiedLayerNormalization", 1, (ROWS, SCALE), (ROWS,), axis=-1, epsilon=1e-6
+        ),
+        "bias gelu": single("BiasGelu", 1, (ROWS, SCALE), (ROWS,), DOMAIN),
+        "fast gelu": single("FastGelu", 1, (ROWS, SCALE), (ROWS,), DOMAIN),
+        "own gelu": single("Gelu", 1, (ROWS,), (ROWS,), DOMAIN),
+    }
+)

@@ -204,9 +204,27 @@ def test_the_times_of_a_whole_model_are_about_those_of_its_calls(cuda: Runtime) 
     assert run_result.calls * 0.5 < run_result.sequential.median_us < run_result.calls * 50
 
 
+KEEPING = """
+g (float[1, 1, 128] x, float[1, 2, 32, 32] pk, float[1, 2, 32, 32] pv, int32[1] last)
+  => (float[1, 1, 128] z, float[1, 2, 32, 32] nk, float[1, 2, 32, 32] nv)
+<float[128, 256] w = ["location": "w"], float[128, 128] u = ["location": "u"],
+ float[40, 16] c = ["location": "c"], float[40, 16] s = ["location": "s"], int32 total = {32}> {
+    p = MatMul(x, w)
+    y, nk, nv = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2,
+        do_rotary = 1>(p, , , pk, pv, last, total, c, s)
+    z = MatMul(y, u)
+}
+"""
+"""It keeps keys and values in place."""
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize(
-    "content", [branching_model(), choosing_model(), dense_model(), attending_model()]
+    "content",
+    [
+        *(branching_model(), choosing_model(), dense_model(), attending_model()),
+        content(KEEPING, domains={"com.microsoft": 1}),
+    ],
 )
 @pytest.mark.parametrize("precision", ["fp32", "tf32", "fp16", "bf16"])
 def test_results_are_compared_with_those_of_the_cpu(

@@ -4,7 +4,7 @@ The library chooses which layout tensors have in memory. Types of elements are n
 `elements`.
 """
 
-from benanza_runner.cuda.calls.attention import Attention
+from benanza_runner.cuda.calls.attention import Attention, CachedAttention
 from benanza_runner.cuda.calls.compute import (
     AnyConvolution,
     Convolution,
@@ -47,6 +47,7 @@ __all__ = [
     "Accumulation",
     "AnyConvolution",
     "Attention",
+    "CachedAttention",
     "Call",
     "Concatenation",
     "Convolution",
@@ -108,4 +109,5 @@ Call = (
     | Region
     | RowNormalisation
     | Attention
+    | CachedAttention
 )

@@ -1,4 +1,4 @@
-"""The call that computes attention."""
+"""The calls that compute attention."""
 
 import msgspec
 
@@ -18,8 +18,8 @@ class Attention(msgspec.Struct, frozen=True):
     The operand `mask`, if there is one, has the shape `mask`: batch, heads, queries and keys, each
     of which may be one. If there are two numbers `chosen`, it has bools: the first number is added
     where it is True, the second one where it is False. If `causal`, a query sees only the keys up
-    to its own place. The result of a query that sees no key is zero. `output` is the shape that the
-    layer gives the result.
+    to its own place, before which there are `before` keys more than queries. The result of a query
+    that sees no key is zero. `output` is the shape that the layer gives the result.
     """
 
     output: Shape
@@ -42,3 +42,63 @@ class Attention(msgspec.Struct, frozen=True):
     mask: Shape = ()
     chosen: tuple[float, ...] = ()
     causal: bool = False
+    before: int = 0
+
+
+class CachedAttention(msgspec.Struct, frozen=True):
+    """Attention to a cache, to which the keys and values of new tokens are appended before.
+
+    Operands: `query` has a row of `heads` times `size` elements for each of `queries` new tokens in
+    each of `batch`; `key` and `value` have rows of `key_heads` times `size`. If `packed`, there is
+    `query` alone, whose rows have those of the others at their end. `key_cache` and `value_cache`
+    have `keys` rows of `size` by batch and head. Their last `queries` rows are written, and the
+    others stay as they are. `results` says which result is what: 0 is that of the attention, 1 the
+    cache of keys and 2 that of values.
+
+    Of each head of queries and new keys, the first `rotated` elements are rotated in pairs: an
+    element of their first half and one of their second, or two neighbours if `interleaved`. The
+    angles are in the operands `cosines` and `sines`, which have a row of half as many elements for
+    each place of a key, or more. If `causal`, a query sees only the keys up to its own place.
+    """
+
+    output: Shape
+    batch: int
+    heads: int
+    key_heads: int
+    queries: int
+    keys: int
+    size: int
+    scale: float
+    causal: bool
+    packed: bool
+    results: Shape
+    rotated: int = 0
+    interleaved: bool = False
+
+    def attention(self) -> Attention:
+        """The attention of all queries to the whole cache.
+
+        Its operands are `query`, where rotated queries are without keys and values behind them, and
+        the caches as `key` and `value`.
+        """
+        row = self.heads * self.size
+        behind = 2 * self.key_heads * self.size if self.packed and not self.rotated else 0
+        cache = self.key_heads * self.keys * self.size, self.keys * self.size, self.size, 1
+        return Attention(
+            output=self.output,
+            batch=self.batch,
+            heads=self.heads,
+            key_heads=self.key_heads,
+            value_heads=self.key_heads,
+            queries=self.queries,
+            keys=self.keys,
+            size=self.size,
+            width=self.size,
+            query_steps=(self.queries * (row + behind), self.size, row + behind, 1),
+            key_steps=cache,
+            value_steps=cache,
+            output_steps=(self.queries * row, self.size, row, 1),
+            scale=self.scale,
+            causal=self.causal,
+            before=self.keys - self.queries if self.causal else 0,
+        )

@@ -13,8 +13,9 @@ from typing import Any
 import cupy
 import numpy as np
 
-from benanza_runner.cuda.calls import Attention
+from benanza_runner.cuda.calls import Attention, CachedAttention
 from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
+from benanza_runner.cuda.kernels.appending import behind_appending
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, launch
 from benanza_runner.cuda.kernels.source.masks import mask_source
 from benanza_runner.cuda.kernels.source.storage import PREAMBLE
@@ -40,6 +41,8 @@ class AttentionKernels:
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         """One for each shape of a block that the heads fit into."""
         call = workspace.call
+        if isinstance(call, CachedAttention):
+            yield from behind_appending(self, workspace, call)
         if not isinstance(call, Attention):
             return
         scores = call.batch * call.heads * call.queries * call.keys
@@ -53,7 +56,8 @@ class AttentionKernels:
             np.float32(call.scale),
             *map(np.float32, call.chosen or (0.0, 0.0)),
             *map(np.uint32, (call.heads, call.heads // call.key_heads)),
-            *map(np.uint32, (call.heads // call.value_heads, call.queries, call.keys)),
+            np.uint32(call.heads // call.value_heads),
+            *map(np.uint32, (call.queries, call.keys, call.before)),
             *map(np.int64, (*call.query_steps, *call.key_steps, *call.value_steps)),
             *map(np.int64, (*mask_steps(call), *call.output_steps)),
         )
@@ -146,7 +150,7 @@ extern "C" __global__ void attend(const T* __restrict__ query, const T* __restri
     const T* __restrict__ value, const M* __restrict__ mask, T* __restrict__ result, float scale,
     float when_true, float when_false,
     unsigned heads, unsigned by_key, unsigned by_value, unsigned queries, unsigned keys,
-    Step qb, Step qh, Step qr, Step qc, Step kb, Step kh, Step kr, Step kc,
+    unsigned before, Step qb, Step qh, Step qr, Step qc, Step kb, Step kh, Step kr, Step kc,
     Step vb, Step vh, Step vr, Step vc, Step mb, Step mh, Step mr, Step mc,
     Step yb, Step yh, Step yr, Step yc) {
   __shared__ float rows[ROWS * SIZE], shares[ROWS * THREADS];
@@ -196,7 +200,7 @@ extern "C" __global__ void attend(const T* __restrict__ query, const T* __restri
         score[r] += load(added);
 #endif
       }
-      if (at >= keys || (CAUSAL && at > row)) score[r] = NONE;
+      if (at >= keys || (CAUSAL && at > row + before)) score[r] = NONE;
       const float larger = fmaxf(most[r], over_block(score[r], true));
       // Where nothing was seen yet, there is nothing to make smaller.
       const float base = larger == NONE ? 0.0f : larger;

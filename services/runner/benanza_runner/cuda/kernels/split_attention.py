@@ -12,8 +12,9 @@ from typing import Any
 import cupy
 import numpy as np
 
-from benanza_runner.cuda.calls import Attention
+from benanza_runner.cuda.calls import Attention, CachedAttention
 from benanza_runner.cuda.candidate import Candidate, refused
+from benanza_runner.cuda.kernels.appending import behind_appending
 from benanza_runner.cuda.kernels.attention import mask_of, mask_steps, operands_of
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, WIDE_BYTES
 from benanza_runner.cuda.kernels.source.split_attention import ROWS, WARPS, source
@@ -48,6 +49,8 @@ class SplitAttention:
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         """One for each number of parts into which the keys are split."""
         call = workspace.call
+        if isinstance(call, CachedAttention):
+            yield from behind_appending(self, workspace, call)
         if not isinstance(call, Attention) or not fits(call, workspace.precision):
             return
         if max(prod(call.output), call.batch * call.heads * call.keys) >= MOST_ELEMENTS:
@@ -106,7 +109,8 @@ def _candidate(workspace: Workspace, call: Attention, wholes: int, splits: int) 
             arrived,
             np.float32(call.scale),
             *map(np.float32, call.chosen or (0.0, 0.0)),
-            *map(np.uint32, (call.key_heads, group, call.queries, call.keys, splits, per_split)),
+            *map(np.uint32, (call.key_heads, group, call.queries, call.keys)),
+            *map(np.uint32, (splits, per_split, call.before)),
             *map(np.int64, (*call.query_steps[:3], *call.key_steps[:3], *call.value_steps[:3])),
             *map(np.int64, (*mask_steps(call), *call.output_steps)),
         )

@@ -11,6 +11,7 @@ import cupy
 from benanza_runner.cuda.calls import (
     AnyConvolution,
     Attention,
+    CachedAttention,
     Convolution,
     IntegerProduct,
     Product,
@@ -18,6 +19,7 @@ from benanza_runner.cuda.calls import (
 )
 from benanza_runner.cuda.candidate import Candidate, in_turn, refused
 from benanza_runner.cuda.device_tensor import DeviceTensor
+from benanza_runner.cuda.kernels.appending import behind_appending
 from benanza_runner.cuda.libraries.cudnn_operations import attention, convolution, product
 from benanza_runner.cuda.libraries.cudnn_plans import LIBRARY, Build, OperationGraph
 from benanza_runner.cuda.libraries.cudnn_quantised import (
@@ -62,6 +64,8 @@ class CudnnGraph:
         elif isinstance(call, Attention):
             result = workspace.result(call.output)
             yield from self._planned(workspace, "", result, attention(workspace, call))
+        elif isinstance(call, CachedAttention):
+            yield from behind_appending(self, workspace, call)
         elif isinstance(call, Quantised) and isinstance(call.sums, Convolution):
             yield from self._quantised(workspace, call, call.sums)
         elif isinstance(call, Quantised) and isinstance(call.sums, IntegerProduct):

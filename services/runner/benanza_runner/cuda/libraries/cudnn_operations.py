@@ -131,12 +131,21 @@ def attention(workspace: Workspace, call: Attention) -> Build:
             packed = tuple(prod(call.mask[axis + 1 :]) for axis in range(len(call.mask)))
             how["bias"] = graph.part(workspace.operand("mask"), 0, call.mask, packed)
         if call.causal:
-            how["diagonal_alignment"] = cudnn.diagonal_alignment.TOP_LEFT
+            how["diagonal_alignment"] = _diagonal(call)
             how["diagonal_band_right_bound"] = 0
         result, _ = ir.sdpa(**how, attn_scale=call.scale, generate_stats=False)
         return result, (batch, call.heads, queries, call.width), call.output_steps
 
     return build
+
+
+def _diagonal(call: Attention) -> Any:
+    """Where the diagonal begins up to which queries see keys. Raises `UnsupportedError`."""
+    if call.before == 0:
+        return cudnn.diagonal_alignment.TOP_LEFT
+    if call.before == call.keys - call.queries:
+        return cudnn.diagonal_alignment.BOTTOM_RIGHT
+    raise UnsupportedError("its diagonals begin in a corner")
 
 
 def vector(graph: OperationGraph, operand: DeviceTensor, x: Shape) -> Any:

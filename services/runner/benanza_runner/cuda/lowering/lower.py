@@ -12,13 +12,13 @@ from benanza_runner.cuda.lowering.folding import FOLDINGS
 from benanza_runner.cuda.lowering.gathering import GATHERINGS
 from benanza_runner.cuda.lowering.movement import MOVEMENTS, is_shuffle, lower_shuffle
 from benanza_runner.cuda.lowering.norms import NORMS, is_norm_of_sum, lower_norm_of_sum
-from benanza_runner.cuda.lowering.own import DOMAIN, in_standard_operators
 from benanza_runner.cuda.lowering.pad_resize import PAD_RESIZE
 from benanza_runner.cuda.lowering.poolings import POOLINGS
 from benanza_runner.cuda.lowering.products.attention import (
     is_attention,
     lower_attention,
 )
+from benanza_runner.cuda.lowering.products.cached_attention import GROUPED, lower_cached_attention
 from benanza_runner.cuda.lowering.products.convolution import lower_convolution
 from benanza_runner.cuda.lowering.products.einsum import is_ordering, lower_ordering
 from benanza_runner.cuda.lowering.products.integer_product import lower_integer_product
@@ -36,11 +36,16 @@ from benanza_runner.cuda.lowering.products.quantised import (
     with_float_weights,
 )
 from benanza_runner.cuda.lowering.products.weight_only import is_weight_only, lower_weight_only
-from benanza_runner.cuda.lowering.qlinear import is_on_integers, on_floats
 from benanza_runner.cuda.lowering.rankings import RANKINGS
 from benanza_runner.cuda.lowering.recurrent import RECURRENT
 from benanza_runner.cuda.lowering.reductions import REDUCTIONS
 from benanza_runner.cuda.lowering.regions.lower_region import lower_region
+from benanza_runner.cuda.lowering.written_out.on_integers import is_on_integers, on_floats
+from benanza_runner.cuda.lowering.written_out.operators import (
+    DOMAIN,
+    consists_of_others,
+    in_standard_operators,
+)
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.element_types import FLOATS
 from benanza_schemas.layer import OMITTED, Layer, Operator
@@ -110,12 +115,15 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
     `UnsupportedError`, whose text says why no call runs the layer.
     """
     first = layer.operators[0]
-    if first.op_type == PACKED and first.domain == DOMAIN and len(layer.operators) == 1:
+    own = first.op_type if first.domain == DOMAIN and len(layer.operators) == 1 else ""
+    if own == PACKED:
         call, operands = lower_packed_product(layer, values)
         return Lowered(call, operands, _weights(layer, values, operands))
+    if own == GROUPED:
+        return Lowered(*lower_cached_attention(layer, values))
     if is_on_integers(layer):
         return lower(on_floats(layer), values)
-    if any(operator.domain for operator in layer.operators):
+    if consists_of_others(layer):
         return lower(in_standard_operators(layer), values)
     if is_weight_only(layer):
         return Lowered(*lower_weight_only(layer, values))

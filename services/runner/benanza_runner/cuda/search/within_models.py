@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from benanza_runner.cuda.candidate import refused
+from benanza_runner.cuda.device_tensor import AppendedTensor
 from benanza_runner.cuda.layouts import feature_map_layout
 from benanza_runner.cuda.search.check import Checked, timed
 from benanza_runner.cuda.search.guard import BLOCKLISTED, Guard
@@ -114,6 +115,8 @@ def _interleaved(
     samples = timer.interleaved_us(run, call_us)
     yield timed(checked, VariantSamples(samples, StoppedBy.FIXED), CacheState.INTERLEAVED)
     read = workspace.read(checked.candidate.layout)
-    result, scratch = checked.candidate.result, checked.scratch
-    samples = timer.weights_cold_us(run, call_us, read, result, scratch)
+    written = checked.candidate.result, *checked.candidate.more
+    # Of a cache, a call writes little.
+    result = next(tensor for tensor in written if not isinstance(tensor, AppendedTensor))
+    samples = timer.weights_cold_us(run, call_us, read, result, checked.scratch)
     yield timed(checked, VariantSamples(samples, StoppedBy.FIXED), CacheState.WEIGHTS_COLD)

@@ -1,8 +1,11 @@
-"""How long each value of a program is needed: a view needs the value that it is made of."""
+"""How long each value of a program is needed: a view needs the value that it is made of, and
+a cache the one that it was before.
+"""
 
 from collections.abc import Iterable, Iterator
 
 from benanza_runner.cuda.candidate import NO_LIBRARY
+from benanza_runner.cuda.lowering.products.cached_attention import CACHES, GROUPED
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED
 from benanza_schemas.program import Program, ProgramStep
@@ -24,8 +27,7 @@ def last_readers(program: Program) -> dict[int, list[str]]:
     root: dict[str, str] = {}
     last: dict[str, int] = {}
     for index, step in enumerate(program.steps):
-        if step.choice is None or step.choice.library == NO_LIBRARY:
-            name, of = viewed(step)
+        for name, of in _in_memory_of_others(step):
             root[name] = root.get(of, of)
         for name in step.names:
             last[root.get(name, name)] = index
@@ -39,6 +41,16 @@ def last_readers(program: Program) -> dict[int, list[str]]:
         if origin not in kept:
             leaving.setdefault(last[origin], []).append(name)
     return leaving
+
+
+def _in_memory_of_others(step: ProgramStep) -> Iterator[tuple[str, str]]:
+    """The names of values that a step leaves in the memory of others, and of these."""
+    operator = step.layer.operators[0]
+    if step.choice is None or step.choice.library == NO_LIBRARY:
+        yield viewed(step)
+    elif operator.op_type == GROUPED:
+        for before, after in CACHES:
+            yield step.names[operator.outputs[after]], step.names[operator.inputs[before]]
 
 
 def _all_names(steps: Iterable[ProgramStep]) -> Iterator[str]:

@@ -64,12 +64,14 @@ class LinkedWorkspace(Workspace):
             return self._read(name, shape, self._actual(shape, order))
         return self._read(name, own, with_one_axis_of_space(order)).seen_as(shape, order)
 
-    def alias(self, name: str, order: Order, shape: Shape, seen: Order) -> DeviceTensor:
-        """A value of the model as the one that the call writes."""
-        if 0 not in self._written:
-            self._written[0] = super().alias(name, order, shape, seen)
-            self._values.add(self._writes[0][0], self._written[0])
-        return self._written[0]
+    def alias(
+        self, name: str, order: Order, shape: Shape, seen: Order, number: int = 0
+    ) -> DeviceTensor:
+        """A value of the model as the one that the call writes as its result of this number."""
+        if number not in self._written:
+            self._written[number] = super().alias(name, order, shape, seen, number)
+            self._values.add(self._writes[number][0], self._written[number])
+        return self._written[number]
 
     def result(
         self, shape: Shape, order: Order | None = None, element: str = "", number: int = 0

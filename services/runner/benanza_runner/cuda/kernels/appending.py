@@ -1,0 +1,151 @@
+"""Attention behind a kernel that appends the keys and values of new tokens to a cache.
+
+Where queries and keys are rotated, the same kernel does so.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from math import prod
+from typing import Any
+
+import cupy
+import numpy as np
+from msgspec.structs import replace
+
+from benanza_runner.cuda.calls import CachedAttention, Shape
+from benanza_runner.cuda.candidate import Candidate, Run, in_turn, refused
+from benanza_runner.cuda.candidate_source import CandidateSource
+from benanza_runner.cuda.device_tensor import AppendedTensor, DeviceTensor
+from benanza_runner.cuda.kernels.launching import MOST_ELEMENTS, WIDE_BYTES, launch
+from benanza_runner.cuda.kernels.source.appending import appending_source
+from benanza_runner.cuda.layouts import Order
+from benanza_runner.cuda.lowering.lower import Lowered
+from benanza_runner.cuda.workspace import Workspace
+from benanza_schemas.element_types import PRECISIONS
+from benanza_schemas.events import Variant
+from benanza_schemas.layer import Precision
+
+THREADS = 128
+
+BEFORE = "appended, "
+"""What names of candidates begin with."""
+
+
+def behind_appending(
+    source: CandidateSource, workspace: Workspace, call: CachedAttention
+) -> Iterator[Candidate | Variant]:
+    """The source's candidates for the attention of such a call, behind the kernel that appends."""
+    rows = call.batch * call.queries * (call.heads + 2 * call.key_heads)
+    if max(rows * call.size, prod(workspace.operand("key_cache").shape)) >= MOST_ELEMENTS:
+        yield refused(
+            source.library, BEFORE + "kernel", "", "it has too many elements for one kernel"
+        )
+        return
+    query = workspace.operand("query")
+    if call.rotated:
+        shape = call.batch, call.queries, call.heads, call.size
+        query = workspace.memory.empty(shape, (0, 1, 2, 3), workspace.precision)
+    caches = [
+        _appended(workspace, name, call.results.index(number), call.queries)
+        for number, name in enumerate(("key_cache", "value_cache"), 1)
+    ]
+    append = _appending(workspace, call, query, *caches)
+    given = dict(zip(("query", "key", "value"), (query, *caches), strict=True))
+    for offered in source.candidates(_BehindAppending(workspace, call, given)):
+        name = BEFORE + offered.algorithm
+        if isinstance(offered, Variant):
+            yield replace(offered, algorithm=name)
+        else:
+            written = offered.result, *caches
+            result, *more = (written[number] for number in call.results)
+            yield offered._replace(
+                algorithm=name,
+                run=in_turn(append, offered.run),
+                result=result,
+                more=tuple(more),
+            )
+
+
+class _BehindAppending(Workspace):
+    """What the attention reads of its operands, and otherwise the workspace of the whole call."""
+
+    def __init__(
+        self, whole: Workspace, call: CachedAttention, given: Mapping[str, DeviceTensor]
+    ) -> None:
+        lowered = Lowered(call.attention(), {}, frozenset())
+        super().__init__(lowered, whole.precision, whole.memory)
+        self._whole = whole
+        self._number = call.results.index(0)
+        self._given = given
+
+    def operand(self, name: str, order: Order | None = None) -> DeviceTensor:
+        """One of the tensors that are given, as it lies."""
+        return self._given[name]
+
+    def result(
+        self, shape: Shape, order: Order | None = None, element: str = "", number: int = 0
+    ) -> DeviceTensor:
+        """The result of the whole call that the attention writes."""
+        return self._whole.result(shape, order, element, self._number)
+
+    def scratch(self, size: int) -> int:
+        """Scratch memory of the whole call."""
+        return self._whole.scratch(size)
+
+
+def _appended(workspace: Workspace, name: str, number: int, rows: int) -> AppendedTensor:
+    """A cache as the result of this number."""
+    shape = workspace.operand(name).shape
+    order = tuple(range(len(shape)))
+    tensor = workspace.alias(name, order, shape, order, number)
+    return AppendedTensor(tensor.array, order, workspace.precision, tensor.element, rows=rows)
+
+
+def _appending(
+    workspace: Workspace,
+    call: CachedAttention,
+    query: DeviceTensor,
+    key_cache: DeviceTensor,
+    value_cache: DeviceTensor,
+) -> Run:
+    """What appends to the caches and, where they are rotated, writes queries to `query`."""
+    new = [
+        workspace.operand(n).array for n in ("query", *(() if call.packed else ("key", "value")))
+    ]
+    tables = [workspace.operand(n).array for n in ("cosines", "sines") if call.rotated]
+    # ONNX Runtime wants heads and rows of tables in multiples of eight elements.
+    width = WIDE_BYTES // PRECISIONS[workspace.precision].bytes
+    heads = 2 * call.key_heads + (call.heads if call.rotated else 0)
+    threads = call.batch * call.queries * heads * call.size // width
+    kernel = _kernel(
+        workspace.precision,
+        (call.heads, call.key_heads, call.size),
+        call.packed,
+        call.rotated,
+        call.interleaved,
+        width,
+    )
+    arguments = (
+        *(new * 3)[:3],
+        *(tables or new * 2)[:2],
+        query.array,
+        key_cache.array,
+        value_cache.array,
+        *map(np.uint32, (call.queries, call.keys, threads)),
+    )
+    return launch(kernel, -(-threads // THREADS), THREADS, arguments)
+
+
+@cache
+def _kernel(
+    precision: Precision,
+    sizes: tuple[int, int, int],
+    packed: bool,
+    rotated: int,
+    interleaved: bool,
+    width: int,
+) -> Any:
+    source = appending_source(
+        precision, sizes, width, rotated, packed=packed, interleaved=interleaved
+    )
+    return cupy.RawKernel(source, "append")

@@ -1,0 +1,1 @@
+"""Operators that consist of others of ONNX, written with these."""

@@ -1,0 +1,93 @@
+"""Operators of ONNX Runtime and of ONNX, written with others of ONNX.
+
+Source: the definitions of the operators of `com.microsoft` in ONNX Runtime.
+"""
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from benanza_runner.cuda.lowering.written_out.multi_head import multi_head
+from benanza_runner.cuda.lowering.written_out.rotary import own_rotary, standard_rotary
+from benanza_runner.cuda.lowering.written_out.writing import Writing, given
+from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_schemas.layer import OMITTED, Layer, Operator
+
+DOMAIN = "com.microsoft"
+
+
+def consists_of_others(layer: Layer) -> bool:
+    """Whether a layer has operators that only `in_standard_operators` may know."""
+    domains = any(operator.domain for operator in layer.operators)
+    return domains or (len(layer.operators) == 1 and ("", layer.operators[0].op_type) in _FORMS)
+
+
+def in_standard_operators(layer: Layer) -> Layer:
+    """The layer as a graph of ONNX's operators, whose inputs are the same tensors.
+
+    Raises `UnsupportedError` for an operator that isn't known here.
+    """
+    operator = layer.operators[0]
+    write = _FORMS.get((operator.domain, operator.op_type))
+    if write is None or len(layer.operators) > 1:
+        raise UnsupportedError(f"{layer.title()} is not in the ONNX standard")
+    writing = Writing(layer)
+    write(writing, operator)
+    return replace(layer, tensors=tuple(writing.tensors), operators=tuple(writing.operators))
+
+
+def _norm_of_sum(writing: Writing, operator: Operator) -> None:
+    """`SkipLayerNormalization`, or with the root of the mean square `SkipSimplified…`."""
+    simplified = operator.op_type.startswith("SkipSimplified")
+    bias = 3 if simplified else 4
+    results = (*operator.outputs, *(OMITTED,) * 4)
+    if any(place != OMITTED for place in results[1:3]):
+        raise UnsupportedError(f"the statistics of {operator.op_type} are not supported yet")
+    x, skip = operator.inputs[:2]
+    if writing.tensors[x].shape != writing.tensors[skip].shape:
+        raise UnsupportedError(f"{operator.op_type} that repeats what it adds is not supported yet")
+    total = results[3]
+    if given(operator, bias):
+        both = writing.add("Add", 14, (x, skip))
+        both = writing.add("Add", 14, (both, operator.inputs[bias]), total)
+    else:
+        both = writing.add("Add", 14, (x, skip), total)
+    epsilon = operator.number("epsilon", 1e-12)
+    if simplified:
+        read: tuple[int, ...] = (both, operator.inputs[2])
+        name, version = "RMSNormalization", 23
+    else:
+        read = (both, *operator.inputs[2:4])
+        name, version = "LayerNormalization", 17
+    writing.add(name, version, read, results[0], axis=-1, epsilon=epsilon)
+
+
+def _simplified_norm(writing: Writing, operator: Operator) -> None:
+    """`SimplifiedLayerNormalization`, which ONNX Runtime has in ONNX's own domain."""
+    if any(place != OMITTED for place in operator.outputs[1:]):
+        raise UnsupportedError(f"the statistics of {operator.op_type} are not supported yet")
+    axis, epsilon = operator.integer("axis", -1), operator.number("epsilon", 1e-5)
+    read, result = operator.inputs[:2], operator.outputs[0]
+    writing.add("RMSNormalization", 23, read, result, axis=axis, epsilon=epsilon)
+
+
+def _gelu(writing: Writing, operator: Operator) -> None:
+    """`Gelu`, `BiasGelu` and `FastGelu`, which is approximated by tanh."""
+    x = operator.inputs[0]
+    if given(operator, 1):
+        x = writing.add("Add", 14, (x, operator.inputs[1]))
+    how = "tanh" if operator.op_type == "FastGelu" else "none"
+    writing.add("Gelu", 20, (x,), operator.outputs[0], approximate=how)
+
+
+_FORMS: dict[tuple[str, str], Callable[[Writing, Operator], None]] = {
+    ("", "RotaryEmbedding"): standard_rotary,
+    ("", "SimplifiedLayerNormalization"): _simplified_norm,
+    (DOMAIN, "BiasGelu"): _gelu,
+    (DOMAIN, "FastGelu"): _gelu,
+    (DOMAIN, "Gelu"): _gelu,
+    (DOMAIN, "MultiHeadAttention"): multi_head,
+    (DOMAIN, "RotaryEmbedding"): own_rotary,
+    (DOMAIN, "SkipLayerNormalization"): _norm_of_sum,
+    (DOMAIN, "SkipSimplifiedLayerNormalization"): _norm_of_sum,
+}

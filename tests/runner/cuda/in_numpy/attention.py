@@ -1,0 +1,82 @@
+"""Attention in NumPy."""
+
+from collections.abc import Mapping
+from math import prod
+
+import numpy as np
+
+from benanza_runner.arrays import Array
+from benanza_runner.cuda.calls import Attention, CachedAttention
+
+
+def attention(call: Attention, operands: Mapping[str, Array]) -> Array:
+    def placed(
+        name: str, heads: int, rows: int, columns: int, start: int, steps: tuple[int, ...]
+    ) -> Array:
+        index = np.full((call.batch, heads, rows, columns), start)
+        for axis, step in enumerate(steps):
+            index += step * np.indices(index.shape, sparse=True)[axis]
+        shares = call.heads // heads
+        found: Array = operands[name].reshape(-1)[index].repeat(shares, axis=1)
+        return found
+
+    query = placed("query", call.heads, call.queries, call.size, call.query_start, call.query_steps)
+    key = placed("key", call.key_heads, call.keys, call.size, call.key_start, call.key_steps)
+    value = placed(
+        "value", call.value_heads, call.keys, call.width, call.value_start, call.value_steps
+    )
+    scores = call.scale * np.einsum("bhqd,bhkd->bhqk", query, key)
+    if call.mask:
+        mask = operands["mask"].reshape(call.mask)
+        scores = scores + (np.where(mask, *call.chosen) if call.chosen else mask)
+    if call.causal:
+        later = np.arange(call.keys) > call.before + np.arange(call.queries)[:, None]
+        scores = np.where(later, -np.inf, scores)
+    most = scores.max(axis=-1, keepdims=True)
+    powers = np.exp(scores - np.where(np.isneginf(most), 0, most))
+    total = powers.sum(axis=-1, keepdims=True)
+    result = powers @ value / np.where(total, total, 1)
+    flat = np.full(prod(call.output), np.nan)
+    index = np.zeros(result.shape, int)
+    for axis, step in enumerate(call.output_steps):
+        index += step * np.indices(index.shape, sparse=True)[axis]
+    flat[index.reshape(-1)] = result.reshape(-1)
+    return flat.reshape(call.output)
+
+
+def cached_attention(call: CachedAttention, operands: Mapping[str, Array]) -> list[Array]:
+    query, *caches = appended(call, operands)
+    given = dict(zip(("query", "key", "value"), (query, *caches), strict=True))
+    found = attention(call.attention(), given), *caches
+    return [found[number] for number in call.results]
+
+
+def appended(call: CachedAttention, operands: Mapping[str, Array]) -> tuple[Array, Array, Array]:
+    """The queries as the attention reads them, and the caches of keys and of values."""
+    counts = (call.heads, call.key_heads, call.key_heads)
+    new = [operands[name] for name in ("query", *(() if call.packed else ("key", "value")))]
+    if call.packed:
+        new = np.split(new[0], np.cumsum(counts)[:2] * call.size, axis=-1)
+    query, key, value = (
+        array.reshape(call.batch, call.queries, count, call.size)
+        for array, count in zip(new, counts, strict=True)
+    )
+    if call.rotated:
+        query, key = _rotated(call, operands, query), _rotated(call, operands, key)
+    keys, values = (operands[name].copy() for name in ("key_cache", "value_cache"))
+    keys[:, :, call.keys - call.queries :] = key.swapaxes(1, 2)
+    values[:, :, call.keys - call.queries :] = value.swapaxes(1, 2)
+    return query if call.rotated else operands["query"], keys, values
+
+
+def _rotated(call: CachedAttention, operands: Mapping[str, Array], rows: Array) -> Array:
+    """Rows by batch, token, head and column, as complex numbers times those of their places."""
+    apart, rest = rows[..., : call.rotated], rows[..., call.rotated :]
+    axis = -1 if call.interleaved else -2
+    pairs = apart.reshape(*rows.shape[:3], *((-1, 2) if call.interleaved else (2, -1)))
+    real, imaginary = np.moveaxis(pairs, axis, 0)
+    places = slice(call.keys - call.queries, call.keys)
+    cosines, sines = (operands[name][places][:, None] for name in ("cosines", "sines"))
+    turned = (real + 1j * imaginary) * (cosines + 1j * sines)
+    both = np.stack((turned.real, turned.imag), axis).reshape(apart.shape)
+    return np.concatenate((both, rest), -1)

@@ -1,0 +1,47 @@
+"""New keys and values get to their places, and queries and keys are rotated, as NumPy does it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benanza_runner.cuda.calls import CachedAttention
+from benanza_runner.cuda.kernels.source.appending import appending_source
+from benanza_runner.cuda.lowering.lower import lower
+from benanza_runner.cuda.reference import random_inputs
+from tests.runner.cuda.in_numpy.attention import appended
+from tests.runner.cuda.kernels.source.on_the_cpu import aligned, run
+from tests.runner.cuda.layers.own import GROUPED
+
+pytestmark = pytest.mark.integration
+
+WIDTH = 4
+
+
+@pytest.mark.parametrize("name", list(GROUPED))
+def test_rows_are_rotated_and_appended(name: str, tmp_path: Path) -> None:
+    call, operands, _ = lower(GROUPED[name], random_inputs(GROUPED[name], "fp32"))
+    assert isinstance(call, CachedAttention)
+    expected_query, *expected_caches = appended(call, operands)
+    query = aligned(np.full(expected_query.shape, np.nan))
+    caches = [aligned(operands[name]) for name in ("key_cache", "value_cache")]
+    for cache in caches:
+        cache[:, :, call.keys - call.queries :] = np.nan
+    new = [aligned(operands[n]) for n in ("query", *(() if call.packed else ("key", "value")))]
+    tables = [aligned(operands[n]) for n in ("cosines", "sines") if call.rotated]
+    heads = 2 * call.key_heads + (call.heads if call.rotated else 0)
+    threads = call.batch * call.queries * heads * call.size // WIDTH
+    source = appending_source(
+        "fp32",
+        (call.heads, call.key_heads, call.size),
+        WIDTH,
+        call.rotated,
+        packed=call.packed,
+        interleaved=call.interleaved,
+    )
+    pointers = (*(new * 3)[:3], *(tables or new * 2)[:2], query, *caches)
+    run(source, tmp_path, threads, *pointers, call.queries, call.keys, threads)
+    for found, expected in zip(caches, expected_caches, strict=True):
+        np.testing.assert_allclose(found, expected, 1e-5, 1e-6)
+    if call.rotated:
+        np.testing.assert_allclose(query, expected_query, 1e-5, 1e-6)

@@ -10,6 +10,15 @@ from benanza_runner.cuda.lowering.elementwise.chains import is_chain, lower_elem
 from benanza_runner.cuda.lowering.elementwise.generated import GENERATED, lower_generated
 from benanza_runner.cuda.lowering.folding import FOLDINGS
 from benanza_runner.cuda.lowering.gathering import GATHERINGS
+from benanza_runner.cuda.lowering.integers.integer_product import lower_integer_product
+from benanza_runner.cuda.lowering.integers.packed_product import PACKED, lower_packed_product
+from benanza_runner.cuda.lowering.integers.quantised import (
+    is_quantised,
+    lower_quantised,
+    product_of,
+    with_float_weights,
+)
+from benanza_runner.cuda.lowering.integers.weight_only import is_weight_only, lower_weight_only
 from benanza_runner.cuda.lowering.movement import MOVEMENTS, is_shuffle, lower_shuffle
 from benanza_runner.cuda.lowering.norms import NORMS, is_norm_of_sum, lower_norm_of_sum
 from benanza_runner.cuda.lowering.pad_resize import PAD_RESIZE
@@ -21,21 +30,12 @@ from benanza_runner.cuda.lowering.products.attention import (
 from benanza_runner.cuda.lowering.products.cached_attention import GROUPED, lower_cached_attention
 from benanza_runner.cuda.lowering.products.convolution import lower_convolution
 from benanza_runner.cuda.lowering.products.einsum import is_ordering, lower_ordering
-from benanza_runner.cuda.lowering.products.integer_product import lower_integer_product
 from benanza_runner.cuda.lowering.products.merged import (
     is_merged_product,
     lower_merged_product,
 )
-from benanza_runner.cuda.lowering.products.packed_product import PACKED, lower_packed_product
 from benanza_runner.cuda.lowering.products.product import is_product, lower_product
 from benanza_runner.cuda.lowering.products.prologue import has_prologue
-from benanza_runner.cuda.lowering.products.quantised import (
-    is_quantised,
-    lower_quantised,
-    product_of,
-    with_float_weights,
-)
-from benanza_runner.cuda.lowering.products.weight_only import is_weight_only, lower_weight_only
 from benanza_runner.cuda.lowering.rankings import RANKINGS
 from benanza_runner.cuda.lowering.recurrent import RECURRENT
 from benanza_runner.cuda.lowering.reductions import REDUCTIONS

@@ -11,7 +11,7 @@ import numpy as np
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import PackedProduct
-from benanza_runner.cuda.lowering.products.packed_product import BITS as KNOWN_BITS
+from benanza_runner.cuda.lowering.integers.packed_product import BITS as KNOWN_BITS
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.element_types import BITS, FLOATS
 from benanza_schemas.layer import OMITTED, Layer, Operator

@@ -82,7 +82,7 @@ class _Blocks:
         chains = (
             *chain.from_iterable(epilogues.values()),
             *padded.propose(grouped, epilogues),
-            *quantised.propose(grouped),
+            *quantised.propose(grouped, epilogues),
         )
         self._forms = {group.positions: group.form for group in chains if group.form}
         self._forms |= {

@@ -34,6 +34,10 @@ SAMPLES = (
     "gemm of a row",
     "queries, keys and values",
     "integers",
+    "packed product of a row",
+    "packed product of many rows",
+    "quantised conv",
+    "quantised matmul",
     "relu",
     "max pool",
     "softmax",
@@ -106,7 +110,7 @@ class CandidateSourceContract(ABC):
     ) -> None:
         counts = {len(found) for _, _, found in self.offered(library, precision, memory)}
         assert 0 in counts
-        assert max(counts) > 0
+        assert max(counts) > 0 or precision == "fp32", "some only have kernels for 16 bits"
 
     def test_all_that_it_offers_bears_its_name(
         self, library: CandidateSource, precision: Precision, memory: DeviceMemory

@@ -49,7 +49,7 @@ def _proposed(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
     epilogues = epilogue.propose(wiring)
     chains = [*chain.from_iterable(epilogues.values())]
     behind_pads = padded.propose(wiring, epilogues)
-    on_integers = quantised.propose(wiring)
+    on_integers = quantised.propose(wiring, epilogues)
     formed = (*chains, *behind_pads, *on_integers)
     forms = {group.positions: group.form for group in formed if group.form is not None}
     attentions = attention.propose(wiring)

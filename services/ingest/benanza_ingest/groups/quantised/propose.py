@@ -1,22 +1,27 @@
 """Units on integers, products of dynamically quantised values, and activations that only clip."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
-from benanza_ingest.groups.epilogue import Chain, step
+from benanza_ingest.groups.epilogue import Chain, Chains, step
 from benanza_ingest.groups.joining import Joiner
 from benanza_ingest.groups.quantised.clipped import quantised
 from benanza_ingest.groups.quantised.dynamic import chains
 from benanza_ingest.groups.quantised.form import form
+from benanza_ingest.groups.quantised.fused import fused
 from benanza_ingest.groups.quantised.units import PRODUCTS, Unit, dequantising, unit
 from benanza_ingest.groups.wiring import OUTSIDE, Wiring
 
 RULE = "quantised"
 
 
-def propose(wiring: Wiring) -> list[Chain]:
-    """The groups, each with its layer."""
+def propose(wiring: Wiring, epilogues: Chains) -> list[Chain]:
+    """The groups, each with its layer; `epilogues` are those of the products of floats."""
     joiner = Joiner(wiring)
-    groups = [Chain(group.positions, form(wiring, group)) for group in _units(wiring)]
+    units: dict[tuple[int, ...], Unit] = {}
+    for group in chain(_units(wiring), _whole(wiring, fused(wiring, epilogues))):
+        units.setdefault(group.positions, group)
+    groups = [Chain(group.positions, form(wiring, group)) for group in units.values()]
     groups += [Chain(positions, joiner.named(positions)) for positions in chains(wiring)]
     return groups
 
@@ -36,6 +41,13 @@ def _units(wiring: Wiring) -> Iterator[Unit]:
     for activation in wiring.of("Clip", "Relu"):
         if way := quantised(wiring, activation):
             yield Unit(way, way[:-1])
+
+
+def _whole(wiring: Wiring, units: Iterable[Unit]) -> Iterator[Unit]:
+    """Those of these units that have one result."""
+    for group in units:
+        if len(wiring.results(group.positions)) == 1:
+            yield group
 
 
 def _readers(wiring: Wiring, position: int) -> set[int]:

@@ -53,10 +53,10 @@ def unit(wiring: Wiring, position: int) -> Unit | None:
 
     Others may read the results of its DequantizeLinear, too.
     """
-    layer, node = wiring.layers[position], wiring.node(position)
+    layer = wiring.layers[position]
     if layer.op not in _OPERATORS or layer.domain or layer.layer is None:
         return None
-    before = [_before(wiring, position, name) for name in node.inputs]
+    before = dequantised_operands(wiring, position)
     sources = tuple(sorted({source for way in before for source in way}))
     if not sources:
         return None
@@ -65,7 +65,7 @@ def unit(wiring: Wiring, position: int) -> Unit | None:
         return Unit((*sources, position)) if layer.op in PRODUCTS and weights else None
     ends = _ends(wiring, position)
     if ends is None:
-        alone = layer.op in PRODUCTS | {"ArgMax"} or (layer.op == "Gather" and weights)
+        alone = layer.op in PRODUCTS | {"ArgMax", "Conv"} or (layer.op == "Gather" and weights)
         return Unit((*sources, position)) if alone else None
     positions = tuple(sorted((*sources, position, *ends)))
     clipped = tuple([end for end in ends if wiring.layers[end].op != QUANTISE])
@@ -74,6 +74,13 @@ def unit(wiring: Wiring, position: int) -> Unit | None:
     scaled = [member for member in positions if wiring.layers[member].op in (QUANTISE, DEQUANTISE)]
     same = len({(*same_scale(wiring, member),) for member in scaled}) == 1
     return Unit(positions, clipped, keeps=True) if same else None
+
+
+def dequantised_operands(wiring: Wiring, position: int) -> list[tuple[int, ...]]:
+    """For each operand of a layer the DequantizeLinear that makes it, and a Transpose of weights
+    behind it; nothing for others.
+    """
+    return [_before(wiring, position, name) for name in wiring.node(position).inputs]
 
 
 def same_scale(wiring: Wiring, position: int) -> list[object]:

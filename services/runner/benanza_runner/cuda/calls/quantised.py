@@ -10,13 +10,15 @@ class Quantised(msgspec.Struct, frozen=True):
     """`step · activation(scale · sums + bias + factor · residual)`.
 
     `sums` are of products of 8-bit integers without zero points, in int32; their operands are those
-    of that call. `scale` and `bias` have a float32 for each channel of the output or column of the
-    result. `residual`, if there is one, is of `residual_element` and lies as the result does.
-    `element` is the type of the result's elements: an integer is the nearest one, ties to even, in
-    the type's range; an empty name is a float of the precision.
+    of that call, an input of `input_element` and weights in int8. `scale` and `bias` have a float32
+    for each channel of the output or column of the result. `residual`, if there is one, is of
+    `residual_element` and lies as the result does. `element` is the type of the result's elements:
+    an integer is the nearest one, ties to even, in the type's range; an empty name is a float of
+    the precision.
     """
 
     sums: Convolution | IntegerProduct
+    input_element: str = "int8"
     element: str = ""
     residual: bool = False
     residual_element: str = ""

@@ -92,7 +92,9 @@ def _tolerance(workspace: Workspace, result: DeviceTensor) -> float:
         return PRECISIONS[workspace.precision].tolerance
     call = workspace.call
     rounds = isinstance(call, Quantised) or (isinstance(call, Region) and call.rounds)
-    return ROUNDED if rounds else PRECISIONS["fp32"].tolerance
+    if rounds:
+        return max(ROUNDED, PRECISIONS[workspace.precision].tolerance)
+    return PRECISIONS["fp32"].tolerance
 
 
 def timed(

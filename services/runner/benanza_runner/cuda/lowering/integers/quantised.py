@@ -98,7 +98,7 @@ def lower_quantised(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     if len(operator.inputs) > 2 and operator.inputs[2] != OMITTED:
         epilogue.add_bias(operator.inputs[2], operator.number("beta", 1.0), factors)
     epilogue.follow(operator)
-    call, more = epilogue.call(sums)
+    call, more = epilogue.call(sums, layer.tensors[x.place].dtype)
     operands |= more
     fixed = {"filter", "b", "scale", "bias"} & operands.keys()
     return call, operands, frozenset(fixed)
@@ -216,8 +216,10 @@ class _Epilogue:
             self._add(operator, value)
             value = operator.outputs[0]
 
-    def call(self, sums: Convolution | IntegerProduct) -> tuple[Quantised, dict[str, Array]]:
-        """The call, and its operands besides the factors."""
+    def call(
+        self, sums: Convolution | IntegerProduct, input_element: str
+    ) -> tuple[Quantised, dict[str, Array]]:
+        """The call for these sums, and its operands besides the factors."""
         scale, bias = self._affine.scale * self._scale, self._affine.shift
         factor, step = self._factor, self._step
         if self._activation.name in ("", "Relu"):  # They let a positive factor through.
@@ -228,6 +230,7 @@ class _Epilogue:
         kind = "" if self._residual is None else self._residual.dtype.name
         call = Quantised(
             sums,
+            input_element,
             element=self._element,
             residual=self._residual is not None,
             residual_element=kind if kind in QUANTISED else "",

@@ -345,7 +345,7 @@ def attention(call: Attention, operands: Mapping[str, Array]) -> Array:
         mask = operands["mask"].reshape(call.mask)
         scores = scores + (np.where(mask, *call.chosen) if call.chosen else mask)
     if call.causal:
-        later = np.arange(call.keys) > np.arange(call.queries)[:, None]
+        later = np.arange(call.keys) > call.before + np.arange(call.queries)[:, None]
         scores = np.where(later, -np.inf, scores)
     most = scores.max(axis=-1, keepdims=True)
     powers = np.exp(scores - np.where(np.isneginf(most), 0, most))

@@ -18,8 +18,8 @@ class Attention(msgspec.Struct, frozen=True):
     The operand `mask`, if there is one, has the shape `mask`: batch, heads, queries and keys, each
     of which may be one. If there are two numbers `chosen`, it has bools: the first number is added
     where it is True, the second one where it is False. If `causal`, a query sees only the keys up
-    to its own place. The result of a query that sees no key is zero. `output` is the shape that the
-    layer gives the result.
+    to its own place; `before` keys stand before that of the first query. The result of a query that
+    sees no key is zero. `output` is the shape that the layer gives the result.
     """
 
     output: Shape
@@ -42,3 +42,4 @@ class Attention(msgspec.Struct, frozen=True):
     mask: Shape = ()
     chosen: tuple[float, ...] = ()
     causal: bool = False
+    before: int = 0

@@ -54,6 +54,7 @@ class AttentionKernels:
             *map(np.float32, call.chosen or (0.0, 0.0)),
             *map(np.uint32, (call.heads, call.heads // call.key_heads)),
             *map(np.uint32, (call.heads // call.value_heads, call.queries, call.keys)),
+            np.uint32(call.before),
             *map(np.int64, (*call.query_steps, *call.key_steps, *call.value_steps)),
             *map(np.int64, (*mask_steps(call), *call.output_steps)),
         )
@@ -146,6 +147,7 @@ extern "C" __global__ void attend(const T* __restrict__ query, const T* __restri
     const T* __restrict__ value, const M* __restrict__ mask, T* __restrict__ result, float scale,
     float when_true, float when_false,
     unsigned heads, unsigned by_key, unsigned by_value, unsigned queries, unsigned keys,
+    unsigned before,
     Step qb, Step qh, Step qr, Step qc, Step kb, Step kh, Step kr, Step kc,
     Step vb, Step vh, Step vr, Step vc, Step mb, Step mh, Step mr, Step mc,
     Step yb, Step yh, Step yr, Step yc) {
@@ -196,7 +198,7 @@ extern "C" __global__ void attend(const T* __restrict__ query, const T* __restri
         score[r] += load(added);
 #endif
       }
-      if (at >= keys || (CAUSAL && at > row)) score[r] = NONE;
+      if (at >= keys || (CAUSAL && at > before + row)) score[r] = NONE;
       const float larger = fmaxf(most[r], over_block(score[r], true));
       // Where nothing was seen yet, there is nothing to make smaller.
       const float base = larger == NONE ? 0.0f : larger;

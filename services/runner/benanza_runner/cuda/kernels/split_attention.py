@@ -82,6 +82,7 @@ def fits(call: Attention, precision: Precision) -> bool:
 def _candidate(workspace: Workspace, call: Attention, wholes: int, splits: int) -> Candidate:
     group = call.heads // call.key_heads
     per_split = -(-call.keys // splits)
+    sizes = call.key_heads, group, call.queries, call.keys, call.before, splits, per_split
     result = workspace.result(call.output)
     operands = operands_of(workspace, call)
     line = 2 * (call.size + 16)
@@ -106,7 +107,7 @@ def _candidate(workspace: Workspace, call: Attention, wholes: int, splits: int) 
             arrived,
             np.float32(call.scale),
             *map(np.float32, call.chosen or (0.0, 0.0)),
-            *map(np.uint32, (call.key_heads, group, call.queries, call.keys, splits, per_split)),
+            *map(np.uint32, sizes),
             *map(np.int64, (*call.query_steps[:3], *call.key_steps[:3], *call.value_steps[:3])),
             *map(np.int64, (*mask_steps(call), *call.output_steps)),
         )

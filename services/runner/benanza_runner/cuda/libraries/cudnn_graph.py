@@ -321,7 +321,8 @@ def _attention(workspace: Workspace, call: Attention) -> Build:
             packed = tuple(prod(call.mask[axis + 1 :]) for axis in range(len(call.mask)))
             how["bias"] = graph.part(workspace.operand("mask"), 0, call.mask, packed)
         if call.causal:
-            how["diagonal_alignment"] = cudnn.diagonal_alignment.TOP_LEFT
+            aligned = cudnn.diagonal_alignment
+            how["diagonal_alignment"] = aligned.BOTTOM_RIGHT if call.before else aligned.TOP_LEFT
             how["diagonal_band_right_bound"] = 0
         result, _ = ir.sdpa(**how, attn_scale=call.scale, generate_stats=False)
         return result, (batch, call.heads, queries, call.width), call.output_steps

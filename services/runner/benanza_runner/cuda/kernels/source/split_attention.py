@@ -82,7 +82,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
     const T* __restrict__ key, const T* __restrict__ value, const M* __restrict__ mask,
     T* __restrict__ result, float* __restrict__ parts, unsigned* __restrict__ arrived, float scale,
     float when_true, float when_false, unsigned key_heads, unsigned group, unsigned queries,
-    unsigned keys, unsigned splits, unsigned per_split,
+    unsigned keys, unsigned before, unsigned splits, unsigned per_split,
     Step qb, Step qh, Step qr, Step kb, Step kh, Step kr, Step vb, Step vh, Step vr,
     Step mb, Step mh, Step mr, Step mc, Step yb, Step yh, Step yr, Step yc) {
   extern __shared__ __align__(16) T memory[];
@@ -169,7 +169,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
 #endif
         }
 #endif
-        score[n][i] = at >= end || (CAUSAL && at > row / group) ? NONE : s;
+        score[n][i] = at >= end || (CAUSAL && at > before + row / group) ? NONE : s;
       }
     }
     float factor[2];

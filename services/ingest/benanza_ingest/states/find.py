@@ -1,6 +1,9 @@
 """Finds a model's states: what it reads as an input and returns, changed in a few places.
 
-They are found by what flows, not by names: a view of a state is the state.
+They are found by what flows, not by names: a view of a state is the state. It isn't asked along
+which axis something is appended, nor who reads the whole: tokens, features and steps of time look
+alike there, and a framework that is told of the state may keep any of these in a buffer. So a bound
+holds in any case; with a copy that a framework needn't make, it would be too high.
 """
 
 from collections import Counter
@@ -14,6 +17,9 @@ from benanza_schemas.operators.table import RESHAPING
 _SCATTERING = {"ScatterElements": 2, "ScatterND": 2, "TensorScatter": 1}
 """Operators that write parts into a copy of their first input, and which input the parts are. The
 others say where, and aren't counted where the state is in place."""
+
+WRITING = frozenset(("Concat", *_SCATTERING))
+"""Operators of ONNX that may change one state, their result."""
 
 _KEEPING = {
     ("", "Attention"): ((4, 1), (5, 2)),

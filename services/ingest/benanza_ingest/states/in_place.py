@@ -15,6 +15,7 @@ from onnx import NodeProto, helper
 from benanza_ingest.resolving.graph import Graph, Node
 from benanza_ingest.resolving.types import tensor_type
 from benanza_ingest.states.find import Kept, find_states, has_window, is_causal, known_type
+from benanza_ingest.states.once import change_states_once
 
 COUNTS_KEYS = 24
 """The first opset whose Attention can be told how many of its keys count."""
@@ -33,9 +34,10 @@ class KeptState(msgspec.Struct, frozen=True):
 
 
 def keep_states_in_place(graph: Graph) -> tuple[KeptState, ...]:
-    """Changes the graph so that its states are in place, where that is known to be right. Returns
-    all states that were found.
+    """Changes the graph so that its states are in place, where that is known to be right, each
+    changed once. Returns all states that were found.
     """
+    change_states_once(graph)
     return _InPlace(graph).run()
 
 

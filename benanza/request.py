@@ -10,6 +10,7 @@ from benanza_backbone.clickhouse.bounds import BoundVersion, ModelBound
 from benanza_backbone.errors import BenanzaError
 from benanza_ingest.resolving.derived_sizes import derived_size
 from benanza_schemas.layer import Accounting, Precision
+from benanza_schemas.vocabulary import BATCH_NAMES
 
 
 class BoundPolicy(NamedTuple):
@@ -26,6 +27,16 @@ class BoundPolicy(NamedTuple):
             and bound.fusion == self.fusion
             and bound.accounting == self.accounting
         )
+
+
+def has_dims(sizes: Mapping[str, int], *, batch: int, dims: Mapping[str, int]) -> bool:
+    """Whether a model at a batch size, whose other dimensions are `dims`, has these sizes. A
+    dimension that it lacks is the batch, if it is called so.
+    """
+    return all(
+        dims.get(name, batch if name.lower() in BATCH_NAMES else None) == size
+        for name, size in sizes.items()
+    )
 
 
 class Other(NamedTuple):

@@ -243,7 +243,7 @@ def dim_sweep_option(command: Command) -> Command:
 def dim_filter_option(command: Command) -> Command:
     """The same, for which of a model's bounds are meant."""
     return _dims(
-        "Only where a named dimension other than the batch is bound so.",
+        "Only where a named dimension is bound so; batch is the batch size.",
         "Only where an input was given this value.",
     )(command)
 

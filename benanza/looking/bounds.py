@@ -8,7 +8,7 @@ from typing import TypeVar
 from benanza.installation.configured import known_store
 from benanza.looking.model_ids import model_ids
 from benanza.looking.without_bound import ingested_ids, models_without_bound, waiting_for_ingest
-from benanza.request import BoundPolicy
+from benanza.request import BoundPolicy, has_dims
 from benanza.results.bounds import History, KnownBounds
 from benanza_backbone.clickhouse.bounds import BoundVersion, ModelBound
 from benanza_backbone.settings import Settings
@@ -97,7 +97,7 @@ def matches_policy(
     bound: ModelBound | BoundVersion, policy: BoundPolicy, dims: Mapping[str, int]
 ) -> bool:
     """Whether the policy includes a bound, or a version of one, and it has these dimensions."""
-    return policy.includes(bound) and dims.items() <= bound.dims.items()
+    return policy.includes(bound) and has_dims(dims, batch=bound.batch, dims=bound.dims)
 
 
 def _bound(version: BoundVersion) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from benanza.installation.configured import configured_log
 from benanza.looking.model_ids import model_ids
 from benanza.render.units import plural
-from benanza.request import BoundPolicy
+from benanza.request import BoundPolicy, has_dims
 from benanza.results.bounds import MeasuredSoFar, ModelWithoutBound
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
@@ -99,7 +99,7 @@ def models_without_bound(
     return tuple(
         ModelWithoutBound(measured=tuple(measured.get(row.pop("architecture_id"), ())), **row)
         for row in models
-        if dims.items() <= row["dims"].items()
+        if has_dims(dims, batch=row["batch"], dims=row["dims"])
     )
 
 

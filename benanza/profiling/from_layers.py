@@ -90,4 +90,8 @@ def from_layers(file: ModelProto, wired_model: Wired) -> tuple[ModelProto, dict[
         onnx_type = TO_ONNX[output.dtype]
         whole.output.append(helper.make_tensor_value_info(name, onnx_type, output.dims()))
     made = ModelProto(ir_version=file.ir_version, graph=whole, opset_import=file.opset_import)
+    newest = max((node.opset for node in nodes), default=0)
+    for opset in made.opset_import:  # 24, if any, in which all of 23 means the same
+        if opset.domain in ("", "ai.onnx"):
+            opset.version = max(opset.version, newest)
     return made, {name: array for name, array in weights.items() if name not in written}

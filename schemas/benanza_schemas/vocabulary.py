@@ -18,6 +18,9 @@ layer that copies it, at the one position of the layer that writes what is new.
 COPIED_STATE = "a state that is copied: "
 """How the reason of a layer begins that copies a state."""
 
+BATCH_NAMES = ("batch", "batch_size", "batchsize", "unk_batch")
+"""What a named dimension is called, in any case, that is the batch."""
+
 
 class CacheState(StrEnum):
     """What a variant finds in the caches when it is timed."""

@@ -97,6 +97,9 @@ def test_over_kafka_only_the_store_is_opened(over_kafka: Settings) -> None:
         ({"height": 8, "width": 16}, [16]),
         ({"height": 16}, []),
         ({"length": 8}, []),
+        ({"batch": MODEL.batch}, [None, 16]),
+        ({"Batch_Size": MODEL.batch, "width": 16}, [16]),
+        ({"batch": MODEL.batch + 1}, []),
     ],
 )
 def test_bounds_are_those_with_the_dimensions_asked_for(

@@ -258,3 +258,17 @@ def test_a_state_that_a_bound_keeps_in_place_is_copied_as_the_file_has_it(
     assert {value.name for value in found.proto.graph.output} == {"after", "y"}
     session = Session(found.proto, found.weights, found.inputs, CPU, threads=1)
     assert session.call().us > 0
+
+
+def test_queries_behind_a_buffer_run_in_a_model_that_is_made_of_layers() -> None:
+    """Their Attention needs an opset that is newer than the file's."""
+    text = """
+    g (float[2,4,3,8] q, float[2,4,10,8] keys, float[2,4,10,8] values)
+        => (float[2,4,3,8] y, float[2,4,13,8] more_keys, float[2,4,13,8] more_values) {
+        y, more_keys, more_values = Attention<is_causal = 1>(q, q, q, , keys, values)
+    }
+    """
+    found = whole_model(content(text, 23), batch=5)
+    assert [node.op_type for node in found.proto.graph.node] == ["Concat", "Concat", "Attention"]
+    session = Session(found.proto, found.weights, found.inputs, CPU, threads=1)
+    assert session.call().us > 0

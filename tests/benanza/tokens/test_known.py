@@ -42,6 +42,13 @@ def test_each_sequence_of_a_step_gets_a_token(recorded: Settings) -> None:
     assert (bound.time_to_first_token_us, bound.cost_per_million) == (None, None)
 
 
+@pytest.mark.parametrize(("batch", "points"), [(1, 1), (8, 0)])
+def test_the_batch_is_a_dimension_too(recorded: Settings, batch: int, points: int) -> None:
+    dims = {"batch": batch}
+    known = known_generation(recorded, None, "squeezenet", ["fp16"], dims, None)
+    assert len(known.points) == points
+
+
 def test_a_price_makes_a_cost_of_each_token(recorded: Settings) -> None:
     """At a price of 3,600 an hour, a second costs one."""
     (point,) = generation(recorded, price=3600.0).points

@@ -194,6 +194,9 @@ def test_products_of_bytes_run_on_tensor_cores(cuda: Runtime, name: str) -> None
         "attention of one long product",
         "attention of many grouped queries",
         "causal Attention of long heads",
+        "causal Attention behind kept keys",
+        "causal Attention of a chunk behind kept keys",
+        "causal attention behind kept keys",
     ],
 )
 def test_attention_is_run_by_cudnn_and_by_a_kernel(
@@ -213,6 +216,11 @@ def test_attention_is_run_by_cudnn_and_by_a_kernel(
         "Attention of one query of wide heads",
         "attention of one grouped query",
         "causal Attention of few queries",
+        "causal Attention behind kept keys",
+        "causal Attention behind kept keys with a mask",
+        "causal Attention behind kept keys with a mask of bools",
+        "causal attention behind kept keys",
+        "causal attention behind kept keys with a mask",
     ],
 )
 def test_a_kernel_shares_the_keys_of_few_queries_out(

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benanza_runner.onnx_layers.layer_model import layer_model
+from benanza_runner.onnx_layers.precision import rounded
 from benanza_runner.onnx_layers.random_values import (
     BLOCK,
     RULES,
@@ -18,8 +19,8 @@ from benanza_runner.onnx_layers.random_values import (
 )
 from benanza_runner.onnxruntime.copies import replicated
 from benanza_runner.onnxruntime.session import CPU, Session
-from benanza_schemas.element_types import BITS
-from benanza_schemas.layer import Attribute, Layer, Operator, Tensor
+from benanza_schemas.element_types import BITS, PRECISIONS
+from benanza_schemas.layer import Attribute, Layer, Operator, Precision, Tensor
 from tests.runner.layers import conv_group, floats, single, weights
 
 
@@ -117,6 +118,18 @@ def test_large_tensors_repeat_a_block() -> None:
     layer = single("Identity", 13, (floats(3 * BLOCK),), (floats(3 * BLOCK),))
     value = random_value(layer, 0)
     np.testing.assert_array_equal(value[:BLOCK], value[BLOCK : 2 * BLOCK])
+
+
+@pytest.mark.parametrize("precision", list(PRECISIONS))
+def test_floats_are_rounded_to_the_precision_and_nothing_else_is(precision: Precision) -> None:
+    tensors = floats(3 * BLOCK + 7), floats(1)
+    layer = single("Pow", 15, tensors, (floats(3 * BLOCK + 7),))
+    for index in (0, 1):
+        value = random_value(layer, index, precision)
+        np.testing.assert_array_equal(value, rounded(random_value(layer, index), precision))
+        assert value.dtype == np.float32
+    large = single("Identity", 13, (integers(BLOCK),), (integers(BLOCK),))
+    np.testing.assert_array_equal(random_value(large, 0, precision), random_value(large, 0))
 
 
 @given(st.sampled_from(["GRU", "LSTM", "RNN"]), st.integers(1, 600), st.integers(1, 600))

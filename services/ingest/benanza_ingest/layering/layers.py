@@ -46,7 +46,8 @@ class Layers:
         """The layer of a node; a skipped one, with the reason, if a layer can't be made of it."""
         op_type, domain, inputs = node.op_type, node.domain, node.inputs
         name = node.title()
-        version = since_version(op_type, domain, self._opsets.get(domain))
+        opset = self._opsets.get(domain)
+        version = since_version(op_type, domain, max(opset, node.opset) if opset else None)
         if version is None:
             return _skipped(name, node, self._why_unknown(node))
         if op_type in CONTROL_FLOW:
@@ -58,7 +59,7 @@ class Layers:
             for value, number in zip(values, numbers, strict=True):
                 if number == NONE and value:
                     return _skipped(name, node, f"{op_type}: {self._why_unresolved(value)}")
-        for position in facts_of(op_type, domain).deciding:
+        for position in facts_of(op_type, domain).deciding + node.deciding:
             if position < len(inputs) and inputs[position]:
                 numbers[position] = self._tensors.with_value(inputs[position])
         given = tuple([attribute.SerializeToString() for attribute in node.proto.attribute])
@@ -72,6 +73,7 @@ class Layers:
             tuple(numbers),
             node.in_place,
             node.appends,
+            version,
         )
         made = self._made.get(alike)
         if made is None:

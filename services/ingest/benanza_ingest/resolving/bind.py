@@ -13,8 +13,8 @@ from benanza_ingest.reading.parse import check_text
 from benanza_ingest.resolving.derived_sizes import derived_size
 from benanza_ingest.resolving.given_inputs import take_given
 from benanza_schemas.given_values import is_given
+from benanza_schemas.vocabulary import BATCH_NAMES
 
-_BATCH_NAMES = ("batch", "batch_size", "batchsize", "unk_batch")
 _SHORT_BATCH_NAMES = ("n", "bs", "b")
 """Of a first axis. Elsewhere, these may be numbers of anything."""
 
@@ -220,8 +220,8 @@ def _batch_name(
     elsewhere, or else the first axis of the first input, unless its length is to be 0.
     """
     first = [dims[0].dim_param for dims in map(_dims, inputs) if dims]
-    called = [name for name in first if name.lower() in (*_BATCH_NAMES, *_SHORT_BATCH_NAMES)]
-    elsewhere = [name for name in names if name.lower() in _BATCH_NAMES]
+    called = [name for name in first if name.lower() in (*BATCH_NAMES, *_SHORT_BATCH_NAMES)]
+    elsewhere = [name for name in names if name.lower() in BATCH_NAMES]
     guessed = [name for name in first[:1] if dims.get(name) != 0]
     return next(iter([*called, *elsewhere, *guessed]), None) or None
 

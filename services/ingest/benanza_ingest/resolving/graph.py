@@ -28,6 +28,8 @@ class Node(msgspec.Struct):
     if nothing reads it. `captured` are the values that the bodies of a control-flow operator read
     from outside. `domain` is empty for the standard domain. `in_place` says that results lie where
     the inputs do, so that nothing moves; `appends` that an Identity writes its input into a buffer.
+    `opset` is the first one that has what the operator is told, if the model's may be older, and
+    `deciding` are inputs that decide what it does, besides those that always do.
     """
 
     proto: NodeProto
@@ -39,6 +41,8 @@ class Node(msgspec.Struct):
     captured: tuple[str, ...] = ()
     in_place: bool = False
     appends: bool = False
+    opset: int = 0
+    deciding: tuple[int, ...] = ()
 
     def title(self) -> str:
         """The node's name for people; if it has none, that of its first output, or its type."""

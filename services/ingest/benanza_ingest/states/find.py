@@ -1,6 +1,9 @@
 """Finds a model's states: what it reads as an input and returns, changed in a few places.
 
-They are found by what flows, not by names: a view of a state is the state.
+They are found by what flows, not by names: a view of a state is the state. It isn't asked along
+which axis something is appended, nor who reads the whole: tokens, features and steps of time look
+alike there, and a framework that is told of the state may keep any of these in a buffer. So a bound
+holds in any case; with a copy that a framework needn't make, it would be too high.
 """
 
 from collections import Counter
@@ -15,6 +18,9 @@ _SCATTERING = {"ScatterElements": 2, "ScatterND": 2, "TensorScatter": 1}
 """Operators that write parts into a copy of their first input, and which input the parts are. The
 others say where, and aren't counted where the state is in place."""
 
+WRITING = frozenset(("Concat", *_SCATTERING))
+"""Operators of ONNX that may change one state, their result."""
+
 _KEEPING = {
     ("", "Attention"): ((4, 1), (5, 2)),
     ("com.microsoft", "GroupQueryAttention"): ((3, 1), (4, 2)),
@@ -28,7 +34,7 @@ READ_ELSEWHERE = "something else reads what the state was before"
 SEVERAL = "several outputs follow from one input"
 REORDERED = "its sequences are reordered"
 COMBINED = "what is new is combined with what was there"
-CAUSAL = "several new queries are causal behind what is kept"
+CAUSAL = "which keys its queries see can't be said of a buffer"
 NO_BUFFER = "its operator takes no buffer that is longer than what is kept"
 OTHER_FORM = "something else reads it with its heads apart"
 
@@ -199,13 +205,29 @@ class _States:
         if node.op_type == "MultiHeadAttention":
             return NO_BUFFER
         if node.op_type == "Attention":
-            query, key = (self._type(name).dims() for name in node.inputs[:2])
-            several = query[-2] > 1 or key[-2] > 1
-            if several and _is_causal(node) and self._type(kept.before).elements():
+            key = self._type(node.inputs[1]).dims()
+            if self._type(kept.before).elements() and not self._may_see_a_buffer(node):
                 return CAUSAL
             if len(key) == 3 and self._readers[kept.after]:
                 return OTHER_FORM
         return ""
+
+    def _may_see_a_buffer(self, node: Node) -> bool:
+        """Whether the queries of an Attention can see the same keys where these are in a buffer.
+
+        Where the queries' places decide what they see, the last query's place is that of the last
+        key there. A mask that lacks keys is only known to hide them where they are new.
+        """
+        queries, keys = (self._type(name).dims()[-2] for name in node.inputs[:2])
+        if not is_causal(node) and not has_window(node):
+            return True
+        if queries != keys:
+            return False
+        if queries == 1 and not has_window(node):
+            return True
+        masks = [self._types.get(name) for name in node.inputs[3:4] if name]
+        whole = self._type(node.outputs[1]).dims()[2]
+        return all(mask and mask.resolved and mask.dims()[-1] == whole for mask in masks)
 
     def _is_read_elsewhere(self, name: str) -> bool:
         """Whether more than one node reads a value, or what it is a view of, or it is returned."""
@@ -217,8 +239,15 @@ class _States:
         return True
 
 
-def _is_causal(node: Node) -> bool:
+def is_causal(node: Node) -> bool:
+    """Whether a query of an Attention sees no key behind its own place."""
     return any(a.name == "is_causal" and a.i for a in node.proto.attribute)
+
+
+def has_window(node: Node) -> bool:
+    """Whether a query of an Attention sees only keys near its own place."""
+    sizes = ("left_window_size", "right_window_size")
+    return any(a.name in sizes and a.i >= 0 for a in node.proto.attribute)
 
 
 def _combines(node: Node) -> bool:

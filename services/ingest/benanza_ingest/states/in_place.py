@@ -8,12 +8,17 @@ copy of what is new, and what it wrote becomes an input of the graph: the buffer
 from collections.abc import Sequence
 
 import msgspec
+import numpy as np
 from msgspec.structs import replace
 from onnx import NodeProto, helper
 
 from benanza_ingest.resolving.graph import Graph, Node
 from benanza_ingest.resolving.types import tensor_type
-from benanza_ingest.states.find import Kept, find_states, known_type
+from benanza_ingest.states.find import Kept, find_states, has_window, is_causal, known_type
+from benanza_ingest.states.once import change_states_once
+
+COUNTS_KEYS = 24
+"""The first opset whose Attention can be told how many of its keys count."""
 
 
 class KeptState(msgspec.Struct, frozen=True):
@@ -29,9 +34,10 @@ class KeptState(msgspec.Struct, frozen=True):
 
 
 def keep_states_in_place(graph: Graph) -> tuple[KeptState, ...]:
-    """Changes the graph so that its states are in place, where that is known to be right. Returns
-    all states that were found.
+    """Changes the graph so that its states are in place, where that is known to be right, each
+    changed once. Returns all states that were found.
     """
+    change_states_once(graph)
     return _InPlace(graph).run()
 
 
@@ -110,7 +116,11 @@ class _InPlace:
         return flat
 
     def _attention(self, node: Node, kept: Sequence[Kept]) -> list[Node]:
-        """The operator behind what appends the new keys and values to buffers that it reads."""
+        """The operator behind what appends the new keys and values to buffers that it reads.
+
+        Where its queries' places decide what they see, it is told that all keys count: then the
+        last query has the place of the last key, as it had behind former keys.
+        """
         query, *new = node.inputs[:3]
         buffers, appends = [], []
         for name, state in zip(new, kept, strict=True):
@@ -132,7 +142,20 @@ class _InPlace:
             inputs=(query, *buffers, *node.inputs[3:4]),
             outputs=(node.outputs[0], "", "", *node.outputs[3:]),
         )
+        places_decide = is_causal(without_past) or has_window(without_past)
+        if places_decide and known_type(self._graph, kept[0].before).elements():
+            mask = next(iter(node.inputs[3:4]), "")
+            counted = self._number_of_keys(query, buffers[0])
+            without_past.inputs = (query, *buffers, mask, "", "", counted)
+            without_past.opset, without_past.deciding = COUNTS_KEYS, (6,)
         return [*appends, without_past]
+
+    def _number_of_keys(self, query: str, keys: str) -> str:
+        """A constant: how many keys there are, for each item of the batch."""
+        name = self._named(f"{keys}/count")
+        counts = np.full(self._dims(query)[0], self._dims(keys)[-2], np.int64)
+        self._graph.constants.add_array(name, counts)
+        return name
 
 
 def _joined(node: Node, parts: tuple[str, str], whole: str, axis: int) -> Node:

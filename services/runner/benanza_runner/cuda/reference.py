@@ -40,7 +40,7 @@ def reference(layer: Layer, precision: Precision, threads: int) -> Reference:
     Runtime uses so many `threads`. Raises what `layer_model` and ONNX Runtime raise.
     """
     layer = _rounded_constants(_exact(layer), precision)
-    model = _rounded_model(layer, precision)
+    model = layer_model(layer, precision)
     outputs = _computed(layer, model, threads)
     if any(map(_has_nan, outputs)):
         # A root or a logarithm of what other operators computed wants it positive.
@@ -112,7 +112,7 @@ def _make_positive(model: LayerModel) -> None:
 def random_inputs(layer: Layer, precision: Precision) -> dict[int, Array]:
     """The same inputs by position, without the outputs. Raises what `layer_model` raises."""
     layer = _rounded_constants(layer, precision)
-    return _values(layer, _rounded_model(layer, precision))
+    return _values(layer, layer_model(layer, precision))
 
 
 def _rounded_constants(layer: Layer, precision: Precision) -> Layer:
@@ -137,21 +137,6 @@ def _rounded_constants(layer: Layer, precision: Precision) -> Layer:
 def _rounded_value(data: bytes, dtype: np.dtype[Any]) -> bytes:
     with np.errstate(over="ignore"):
         return np.frombuffer(data, np.float32).astype(dtype).astype(np.float32).tobytes()
-
-
-def _rounded_model(layer: Layer, precision: Precision) -> LayerModel:
-    model = layer_model(layer)
-    for arrays in (model.constants, model.inputs):
-        for name, array in arrays.items():
-            if array.dtype == np.float32:
-                arrays[name] = rounded(array, precision)
-    return model
-
-
-def rounded(array: Array, precision: Precision) -> Array:
-    """An array of float32 with its elements rounded to the precision."""
-    floats: Array = array.astype(numpy_dtype(PRECISIONS[precision].element_type)).astype(np.float32)
-    return floats
 
 
 def _values(layer: Layer, model: LayerModel) -> dict[int, Array]:

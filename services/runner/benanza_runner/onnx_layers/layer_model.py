@@ -9,7 +9,7 @@ from benanza_runner.arrays import Array
 from benanza_runner.onnx_layers.onnx_schemas import opsets, schema
 from benanza_runner.onnx_layers.random_values import random_value
 from benanza_schemas.element_types import BITS, TO_ONNX
-from benanza_schemas.layer import OMITTED, Attribute, Layer, Operator, TensorValue
+from benanza_schemas.layer import OMITTED, Attribute, Layer, Operator, Precision, TensorValue
 
 IR_VERSION = 10
 """The IR version of the models made here, which every ONNX Runtime knows since 1.18."""
@@ -33,8 +33,9 @@ class LayerModel:
     inputs: dict[str, Array]
 
 
-def layer_model(layer: Layer) -> LayerModel:
-    """The layer as a model with random inputs and weights, none of them zero.
+def layer_model(layer: Layer, precision: Precision = "fp32") -> LayerModel:
+    """The layer as a model with random inputs and weights, none of them zero. Those of float32 are
+    rounded to the precision.
 
     Constants whose values decide what the layer does keep these values. The model's outputs are all
     tensors that no operator of the layer reads: a session writes them anyway, and so they can be
@@ -59,10 +60,10 @@ def layer_model(layer: Layer) -> LayerModel:
             packed: TensorProto = onnx.numpy_helper.from_array(random_value(layer, index), name)
             graph.initializer.append(packed)
         elif tensor.constant:
-            constants[name] = random_value(layer, index)
+            constants[name] = random_value(layer, index, precision)
             graph.initializer.append(placeholder(name, TO_ONNX[tensor.dtype], tensor.shape))
         else:
-            inputs[name] = random_value(layer, index)
+            inputs[name] = random_value(layer, index, precision)
             graph.input.append(_value_info(layer, index))
     graph.node.extend(_node(operator) for operator in layer.operators)
     read = {index for operator in layer.operators for index in operator.inputs}

@@ -1,8 +1,9 @@
-"""A layer in another floating-point type."""
+"""A layer, and arrays, in another floating-point type."""
 
 import msgspec
 import numpy as np
 
+from benanza_runner.arrays import Array
 from benanza_runner.onnx_layers.onnx_schemas import formal_types, numpy_dtype
 from benanza_schemas.element_types import FLOATS, FROM_ONNX, PRECISIONS, TO_ONNX
 from benanza_schemas.layer import Attribute, Layer, Operator, Precision, Tensor, TensorValue
@@ -44,6 +45,12 @@ def retyped(layer: Layer, precision: Precision) -> Layer:
         outputs=layer.outputs,
         execution=layer.execution,
     )
+
+
+def rounded(array: Array, precision: Precision) -> Array:
+    """An array of float32 with its elements rounded to the precision."""
+    floats: Array = array.astype(numpy_dtype(PRECISIONS[precision].element_type)).astype(np.float32)
+    return floats
 
 
 def _retyped_tensor(tensor: Tensor, target: str) -> Tensor:

@@ -31,26 +31,29 @@ from benanza_runner.onnx_layers.draws import (
 )
 from benanza_runner.onnx_layers.onnx_schemas import numpy_dtype
 from benanza_runner.onnx_layers.onnxruntime_values import OWN_RULES
-from benanza_schemas.layer import OMITTED, Layer, Operator
+from benanza_runner.onnx_layers.precision import rounded
+from benanza_schemas.layer import OMITTED, Layer, Operator, Precision
 from benanza_schemas.operators.onnxruntime import is_own_operator
 from benanza_schemas.operators.table import named
 
 SEED = 20_200_218
 BLOCK = 1 << 16
-"""Only so many elements are drawn, and then repeated: drawing 10^8 of them takes a second."""
+"""Only so many elements are drawn and rounded, and then repeated: a pass over the 10^9 of a cache
+takes seconds.
+"""
 
 
-def random_value(layer: Layer, index: int) -> Array:
+def random_value(layer: Layer, index: int, precision: Precision = "fp32") -> Array:
     """Elements for one of the layer's inputs, in its shape and type, the same at each call.
 
-    Types that NumPy lacks are those of ml_dtypes, with one element in each item.
+    Those of float32 are rounded to the precision. Types that NumPy lacks are those of ml_dtypes,
+    with one element in each item.
     """
     tensor = layer.tensors[index]
     dtype = numpy_dtype(tensor.dtype)
     wanted = _wanted(layer, index)
-    if isinstance(wanted, Draw):
-        return np.resize(_block(dtype, wanted), tensor.shape)
-    return np.resize(wanted, tensor.shape).astype(dtype)
+    block = _block(dtype, wanted) if isinstance(wanted, Draw) else wanted.astype(dtype)
+    return np.resize(rounded(block, precision) if dtype == np.float32 else block, tensor.shape)
 
 
 def is_ruled(layer: Layer, index: int) -> bool:

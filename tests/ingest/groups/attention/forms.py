@@ -235,6 +235,14 @@ FORMS = {
         "Transpose+Transpose+Attention+Transpose",
         opset=23,
     ),
+    "ONNX's operator, all of whose keys count": Form(
+        "float[2,7,4,8] q0, float[2,9,2,8] k0, float[2,2,9,8] v, bool[7,9] m",
+        "q = Transpose<perm=[0,2,1,3]>(q0) k = Transpose<perm=[0,2,1,3]>(k0)"
+        " n = Constant<value_ints=[9, 9]>() o4 = Attention<is_causal=1>(q, k, v, m, , , n)"
+        " o = Transpose<perm=[0,2,1,3]>(o4)",
+        "Transpose+Transpose+Attention+Transpose",
+        opset=24,
+    ),
     "ONNX's operator of three axes": Form(
         "float[7,2,32] q0, float[2,7,16] k, float[2,7,16] v, bool[7,7] m",
         "q = Transpose<perm=[1,0,2]>(q0) o3 = Attention<q_num_heads=4, kv_num_heads=2>(q, k, v, m)"

@@ -102,6 +102,24 @@ def test_the_softmax_has_its_own_type() -> None:
     assert found == {"scale": 1.0, "softmax_precision": 1}
 
 
+def test_how_many_keys_count_is_told_where_that_moves_a_causal_mask() -> None:
+    form = FORMS["ONNX's operator, all of whose keys count"]
+    body = form.body.replace(", m,", ", ,")
+    layer = largest(form._replace(body=body)).form.layer
+    (operator,) = (each for each in layer.operators if each.op_type == "Attention")
+    assert (operator.version, len(operator.inputs)) == (24, 7)
+    everywhere = body.replace("<is_causal=1>", "")
+    untold = everywhere.replace(", , , , n", "")
+    told, other = (largest(form._replace(body=each)).form.layer for each in (everywhere, untold))
+    assert fingerprint(told) == fingerprint(other)
+
+
+@pytest.mark.parametrize("counts", ["[9, 8]", "[7, 7]"])
+def test_keys_that_do_not_count_are_no_attention(counts: str) -> None:
+    form = FORMS["ONNX's operator, all of whose keys count"]
+    assert not check(form._replace(body=form.body.replace("[9, 9]", counts)).model())
+
+
 def test_the_operators_default_scale_is_left_out() -> None:
     form = FORMS["ONNX's operator"]
     body = form.body.replace("scale=0.5", "scale=0.3535533845424652")

@@ -1,9 +1,11 @@
 """Attention as exporters and ONNX have it, and norms of sums: groups as ingest makes them."""
 
-from benanza_schemas.layer import AttributeValue, Layer, Tensor
+from benanza_schemas.identity import canonical
+from benanza_schemas.layer import OMITTED, AttributeValue, Layer, Tensor
 from tests.ingest.onnx_text import extracted
-from tests.runner.cuda.layers.more import layer
+from tests.runner.cuda.layers.more import fixed, layer
 from tests.runner.layers import floats, weights
+from tests.runner.layers import operator as one
 
 
 def group(text: str, rule: str, opset: int = 21) -> Layer:
@@ -48,6 +50,22 @@ def of_grouped_queries(queries: int, keys: int, size: int) -> Layer:
         f" m = Constant<value_ints=[2, 4, {keys}, {size}]>() q = Transpose<perm=[0,2,1,3]>(q0)"
         f" {moved.format('k')} k = Transpose<perm=[0,1,3,2]>(k4) {moved.format('v')}"
         f" a = MatMul(q, k) p = Softmax(a) o = MatMul(p, v4) {BACK}",
+    )
+
+
+def behind_kept_keys(mask: str = "") -> Layer:
+    """The Attention of four queries of a step, with what moves its operands and its result. 296
+    former keys are in a buffer.
+    """
+    kept, after, m = "float[2,2,296,64]", "float[2,2,300,64]", "m" if mask else ""
+    return group(
+        f"g (float[2,4,8,64] q0, float[2,2,4,64] k, float[2,2,4,64] v, {kept} pk, {kept} pv"
+        f"{mask and f', {mask} m'}) => (float[2,4,8,64] y, {after} c, {after} d)"
+        " { q = Transpose<perm=[0,2,1,3]>(q0)"
+        f" o, c, d = Attention<is_causal=1>(q, k, v, {m}, pk, pv)"
+        " y = Transpose<perm=[0,2,1,3]>(o) }",
+        "attention",
+        opset=24,
     )
 
 
@@ -145,6 +163,8 @@ GROUPS = {
         "float[1,2,130,72] q, float[1,2,72,200] k, float[1,2,200,136] v",
         "a = MatMul(q, k) b = Mul(a, s) p = Softmax(b) y = MatMul(p, v)",
     ),
+    "causal attention behind kept keys": behind_kept_keys(),
+    "causal attention behind kept keys with a mask": behind_kept_keys("float[4,300]"),
 }
 
 
@@ -159,6 +179,21 @@ def operator(
     """ONNX's Attention."""
     inputs = (floats(*query), floats(*key), floats(*value), *more)
     return layer("Attention", inputs, floats(*result), opset=23, **attributes)
+
+
+def behind(
+    query: tuple[int, ...],
+    key: tuple[int, ...],
+    *mask: Tensor,
+    **attributes: AttributeValue,
+) -> Layer:
+    """ONNX's Attention over a buffer, all of whose keys count."""
+    counted = fixed(*[key[2]] * key[0])
+    tensors = (floats(*query), floats(*key), floats(*key), *mask, counted, floats(*query))
+    *given, count, result = range(len(tensors))
+    inputs = (*given, *(OMITTED,) * (6 - len(given)), count)
+    node = one("Attention", 24, inputs, (result,), "", **attributes)
+    return canonical(Layer(tensors, (node,), (result,)))
 
 
 WHOLE = (2, 4, 7, 16), (2, 4, 9, 16), (2, 4, 9, 8), (2, 4, 7, 8)
@@ -179,6 +214,20 @@ OPERATORS = {
     "Attention of few queries with a mask of bools": operator(*FEW, Tensor("bool", (3, 300))),
     "Attention of one query of wide heads": operator(*ONE),
     "causal Attention of few queries": operator(*((2, 4, 40, 128),) * 4, is_causal=1),
+    "causal Attention behind kept keys": behind(*FEW[:2], is_causal=1),
+    "causal Attention behind kept keys with a mask": behind(
+        *FEW[:2], floats(2, 1, 3, 300), is_causal=1
+    ),
+    "causal Attention behind kept keys with a mask of bools": behind(
+        *FEW[:2], Tensor("bool", (3, 300)), is_causal=1
+    ),
+    "causal Attention of a chunk behind kept keys": behind(
+        (1, 4, 130, 64), (1, 2, 400, 64), is_causal=1
+    ),
+    "causal Attention of small heads behind kept keys": behind(
+        (2, 4, 7, 16), (2, 4, 9, 16), is_causal=1
+    ),
+    "Attention all of whose keys count": behind(*FEW[:2]),
     "Attention of three axes, in groups": operator(
         (2, 7, 64), (2, 9, 32), (2, 9, 16), (2, 7, 32), q_num_heads=4, kv_num_heads=2
     ),

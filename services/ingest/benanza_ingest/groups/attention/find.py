@@ -72,7 +72,8 @@ class Match(NamedTuple):
 
     `lead` are the axes before those of the matrices, the heads last. `result` is the view that the
     last layer's result is of the values by these axes, query and column. `given` are attributes of
-    ONNX's operator other than `scale`.
+    ONNX's operator other than `scale`. `counts_keys` says that it is told that all keys count: then
+    the last query has the place of the last key, and otherwise the first that of the first.
     """
 
     members: tuple[int, ...]
@@ -82,6 +83,7 @@ class Match(NamedTuple):
     terms: tuple[Term, ...]
     given: tuple[tuple[str, int | float], ...]
     result: Placed
+    counts_keys: bool = False
 
 
 def find(wiring: Wiring, position: int) -> Match | None:
@@ -164,7 +166,7 @@ def _operator(wiring: Wiring, position: int) -> Match | None:
     """ONNX's operator, without a cache and what else libraries lack."""
     layer, node = wiring.layers[position], wiring.node(position)
     assert layer.layer is not None, "compute layers are known"
-    if any(node.inputs[4:]) or any(node.outputs[1:]) or layer.attribute("softcap"):
+    if any(node.inputs[4:6]) or any(node.outputs[1:]) or layer.attribute("softcap"):
         return None
     if layer.layer.operators[0].version > NEWEST:
         return None
@@ -191,6 +193,9 @@ def _operator(wiring: Wiring, position: int) -> Match | None:
     for name in ("is_causal", "softmax_precision"):
         value = wiring.layers[position].attribute(name)
         given |= {name: value} if isinstance(value, int) and value else {}
+    counted = next(iter(node.inputs[6:7]), "")
+    if counted and (queries > keys or not _is_everywhere(wiring, counted, keys)):
+        return None
     scale = wiring.layers[position].attribute("scale")
     scale = scale if isinstance(scale, float) else 1 / sqrt(size)
     made: Placed | None = whole((batch, heads, queries, width))
@@ -199,8 +204,22 @@ def _operator(wiring: Wiring, position: int) -> Match | None:
     if made is None or not _same_type(wiring, node.inputs[:3]):
         return None
     return Match(
-        (position,), tuple(operands), (batch, heads), scale, terms, tuple(given.items()), made
+        (position,),
+        tuple(operands),
+        (batch, heads),
+        scale,
+        terms,
+        tuple(given.items()),
+        made,
+        counts_keys=bool(counted) and "is_causal" in given and queries < keys,
     )
+
+
+def _is_everywhere(wiring: Wiring, name: str, number: int) -> bool:
+    """Whether a value is known to be this number in each place."""
+    constants = wiring.graph.constants
+    value = constants.value(name) if name in constants else None
+    return value is not None and bool((value == number).all())
 
 
 def _same_type(wiring: Wiring, names: tuple[str, ...]) -> bool:

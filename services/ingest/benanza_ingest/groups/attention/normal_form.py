@@ -24,16 +24,21 @@ SAME_SCALE = 1e-6
 OPSET = 23
 """The first opset that has Attention. All operators of the layer have its versions."""
 
+COUNTS_KEYS = 24
+"""The first opset whose Attention is told how many keys count, for layers that need that."""
+
 
 class Function(NamedTuple):
     """What an attention computes of its operands.
 
     `terms` are those of `Scores`. `given` are attributes of ONNX's operator other than `scale`.
+    `counts_keys` is that of `Match`.
     """
 
     scale: float
     terms: tuple[Term, ...]
     given: tuple[tuple[str, int | float], ...]
+    counts_keys: bool
 
 
 class Form(NamedTuple):
@@ -59,7 +64,7 @@ def normal_form(
     views of `heads` is the same one's within that tensor, and the last one is that of the result
     within what is written.
     """
-    maker = _Maker(tensors)
+    maker = _Maker(tensors, COUNTS_KEYS if function.counts_keys else OPSET)
     counts = heads.heads, heads.key_heads, heads.key_heads
     operands = []
     for place, view, count in zip(places, heads.views, counts, strict=False):
@@ -76,6 +81,10 @@ def normal_form(
         *lead, _, _ = maker.tensors[mask].shape
         queries, keys = (maker.tensors[index].shape[2] for index in operands[:2])
         operands.append(maker.expanded(mask, (*lead, queries, keys)))
+    if function.counts_keys:
+        count = maker.tensors[operands[1]].shape[2]
+        counted = maker.constant(np.full(heads.batch, count, np.int64), "int64")
+        operands += [*(OMITTED,) * (6 - len(operands)), counted]
     query, value = (maker.tensors[index] for index in (operands[0], operands[2]))
     result = maker.add(
         "Attention",
@@ -132,10 +141,13 @@ def _mask(
 
 
 class _Maker:
-    """Tensors and operators of a layer. The same operator on the same tensors is made once."""
+    """Tensors and operators of a layer, in the versions of an opset. The same operator on the same
+    tensors is made once.
+    """
 
-    def __init__(self, tensors: tuple[Tensor, ...]) -> None:
+    def __init__(self, tensors: tuple[Tensor, ...], opset: int) -> None:
         self.tensors = list(tensors)
+        self._opset = opset
         self.operators: list[Operator] = []
         self._made: dict[object, int] = {}
 
@@ -149,8 +161,8 @@ class _Maker:
         """An operator with these attributes, and defaults; the position of its result."""
         alike = (op_type, inputs, given)
         if alike not in self._made:
-            version = since_version(op_type, "", OPSET)
-            assert version is not None, "opset 23 has all that is used here"
+            version = since_version(op_type, "", self._opset)
+            assert version is not None, "these opsets have all that is used here"
             pairs = [Attribute(name, value) for name, value in given]
             self.tensors.append(result)
             self._made[alike] = len(self.tensors) - 1

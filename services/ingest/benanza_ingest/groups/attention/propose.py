@@ -225,7 +225,7 @@ def _proposal(
     names = tuple(dict.fromkeys(sources))
     terms = tuple([term._replace(name=term.name and "mask") for term in match.terms])
     asked = (
-        Function(read.scale, terms, match.given),
+        Function(read.scale, terms, match.given, match.counts_keys),
         tuple([_tensor(wiring, name) for name in names]),
         tuple([names.index(name) for name in sources]),
         heads,

@@ -7,7 +7,8 @@ import numpy as np
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.lowering.products.einsum import terms_of
-from benanza_runner.cuda.reference import random_inputs, rounded
+from benanza_runner.cuda.reference import random_inputs
+from benanza_runner.onnx_layers.precision import rounded
 from benanza_schemas.element_types import FLOATS
 from benanza_schemas.layer import Layer, Operator, Precision
 from benanza_schemas.operators.table import named

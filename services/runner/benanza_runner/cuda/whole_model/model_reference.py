@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from benanza_runner.arrays import Array
-from benanza_runner.cuda.reference import CpuLayer, rounded
+from benanza_runner.cuda.reference import CpuLayer
 from benanza_runner.cuda.whole_model.lifetimes import last_readers, viewed
 from benanza_runner.cuda.whole_model.model_inputs import model_inputs
-from benanza_runner.onnx_layers.precision import retyped
+from benanza_runner.onnx_layers.precision import retyped, rounded
 from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.layer import Precision
 from benanza_schemas.program import Program, ProgramStep

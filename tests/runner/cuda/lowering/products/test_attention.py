@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from benanza_runner.cuda.calls import Attention, RowNormalisation
 from benanza_runner.cuda.lowering.lower import lower, reads
@@ -10,7 +11,16 @@ from benanza_runner.cuda.reference import random_inputs
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer, Operator, Tensor
 from tests.ingest.real_models import extracted as real
-from tests.runner.cuda.layers.attention import GROUPS, PLAIN, SQUARE, WHOLE, attention, operator
+from tests.runner.cuda.layers.attention import (
+    FEW,
+    GROUPS,
+    PLAIN,
+    SQUARE,
+    WHOLE,
+    attention,
+    behind,
+    operator,
+)
 from tests.runner.layers import floats, weights
 from tests.runner.layers import operator as node
 
@@ -102,6 +112,22 @@ def test_keys_that_heads_share_are_read_once() -> None:
     assert call.query_steps == (7 * 64, 16, 64, 1)
     assert call.key_steps == (9 * 32, 16, 32, 1)
     assert call.output_steps == (7 * 32, 8, 32, 1)
+
+
+def test_the_last_query_has_the_place_of_the_last_key_that_counts() -> None:
+    assert call_of(behind(*FEW[:2], is_causal=1)).before == 297
+    assert call_of(behind(*FEW[:2])) == call_of(operator(*FEW))
+    assert call_of(GROUPS["causal attention behind kept keys"]).before == 296
+
+
+def test_lengths_that_hide_keys_or_are_not_known_are_refused() -> None:
+    told = behind(*FEW[:2], is_causal=1)
+    fewer = replace(told.tensors[3], value=np.array([300, 299], "<i8").tobytes())
+    unknown = replace(told.tensors[3], value=None)
+    for length, reason in ((fewer, "keys that don't count"), (unknown, "lengths of its keys")):
+        layer = replace(told, tensors=(*told.tensors[:3], length, *told.tensors[4:]))
+        with pytest.raises(UnsupportedError, match=reason):
+            lower(layer, random_inputs(layer, "fp32"))
 
 
 M1, M2 = "float[2,1,7,9] m", "float[2,1,7,9] m2"

@@ -35,7 +35,7 @@ def lower_attention(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     )
     operator = layer.operators[position]
     _check(layer, operator)
-    given = (*operator.inputs, OMITTED)
+    given = (*operator.inputs, *(OMITTED,) * 4)
     heads, key_heads = operator.integer("q_num_heads", 0), operator.integer("kv_num_heads", 0)
     places = [strided(layer, index) for index in given[:3]]
     query, key, value = (
@@ -43,6 +43,7 @@ def lower_attention(layer: Layer, values: Mapping[int, Array]) -> Lowering:
         for place, count in zip(places, (heads, key_heads, key_heads), strict=True)
     )
     whole = (query.shape[0], query.shape[1], query.shape[2], key.shape[2])
+    before = _before(layer, values, given[6], query.shape[2], key.shape[2])
     mask = Mask() if given[3] == OMITTED else mask_of(layer, values, given[3], whole)
     operands = {name: values[place.source] for name, place in zip(NAMES, places, strict=True)}
     weights = {
@@ -55,7 +56,7 @@ def lower_attention(layer: Layer, values: Mapping[int, Array]) -> Lowering:
         weights |= {"mask"} if mask.fixed else set()
     result = _by_head(written(layer, position), heads)
     starts = [place.start for place in places]
-    call = _call(layer, operator, (query, key, value, result), starts, mask)
+    call = _call(layer, operator, (query, key, value, result), starts, mask, before)
     return call, operands, frozenset(weights)
 
 
@@ -66,8 +67,6 @@ def _check(layer: Layer, operator: Operator) -> None:
     given = (*operator.inputs, *(OMITTED,) * 7)
     if any(index != OMITTED for index in given[4:6]):
         raise UnsupportedError("an Attention with past keys and values is not supported yet")
-    if given[6] != OMITTED:
-        raise UnsupportedError("an Attention with lengths of its keys is not supported yet")
     if operator.number("softcap", 0.0):
         raise UnsupportedError("an Attention that caps its scores is not supported yet")
     other = [layer.tensors[index].dtype for index in given[:3]]
@@ -76,6 +75,21 @@ def _check(layer: Layer, operator: Operator) -> None:
     windows = (operator.integer(f"{side}_window_size", -1) for side in ("left", "right"))
     if any(size != -1 for size in windows):
         raise UnsupportedError("an Attention that sees a window is not supported yet")
+
+
+def _before(
+    layer: Layer, values: Mapping[int, Array], lengths: int, queries: int, keys: int
+) -> int:
+    """How many keys stand before the first query's own. There are none, unless the layer fixes the
+    lengths of the keys: then the last query has the place of the last key that counts.
+    """
+    if lengths == OMITTED:
+        return 0
+    if layer.tensors[lengths].value is None:
+        raise UnsupportedError("an Attention with lengths of its keys is not supported yet")
+    if queries > keys or (values[lengths] != keys).any():
+        raise UnsupportedError("an Attention with keys that don't count is not supported yet")
+    return keys - queries
 
 
 def _by_head(array: Array, heads: int) -> Array:
@@ -87,7 +101,12 @@ def _by_head(array: Array, heads: int) -> Array:
 
 
 def _call(
-    layer: Layer, operator: Operator, arrays: Sequence[Array], starts: Sequence[int], mask: Mask
+    layer: Layer,
+    operator: Operator,
+    arrays: Sequence[Array],
+    starts: Sequence[int],
+    mask: Mask,
+    before: int,
 ) -> Attention:
     """The call for arrays by batch, head, row and column; repeated heads count as one."""
     query, key, value, result = arrays
@@ -95,6 +114,7 @@ def _call(
     key, value = (
         array[:, :1] if heads > 1 and array.strides[1] == 0 else array for array in (key, value)
     )
+    causal = bool(operator.integer("is_causal", 0))
     return Attention(
         output=layer.tensors[layer.outputs[0]].shape,
         batch=batch,
@@ -115,5 +135,6 @@ def _call(
         scale=operator.number("scale", 1 / sqrt(size)),
         mask=mask.shape,
         chosen=mask.chosen,
-        causal=bool(operator.integer("is_causal", 0)),
+        causal=causal,
+        before=before if causal else 0,
     )

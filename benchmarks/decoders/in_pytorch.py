@@ -7,6 +7,8 @@ A step is NAME:SEQUENCES:PAST: one new token of each sequence behind so many. It
 true width, and the whole vocabulary. `export` writes NAME-bSEQUENCES-pPAST.onnx, whose caches are
 inputs and outputs, as exporters write them, for `benchmarks.record`. `run` times the same step in
 fp16 with buffers that it writes into, as one CUDA graph: eager and compiled. It needs transformers.
+With `--bits 4` or `--bits 8`, weights of products have so many, and the rest is bf16; `run` then
+needs torchao, whose int4 and int8 weights are what it times.
 """
 
 import argparse
@@ -22,6 +24,8 @@ import transformers
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from transformers.integrations import sdpa_attention
 
+from benchmarks.decoders.packing import BLOCK, pack
+
 BLOCKS = 4
 OPSET = 20
 LONGEST = 131_072
@@ -29,6 +33,9 @@ MOST_KEPT = 4096
 """Elements of what a file holds itself."""
 
 SAMPLES, REPLAYS = 30, 10
+
+FLOAT_BITS = 16
+"""Of weights that aren't quantised."""
 
 DECODERS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "llama-1b": ("LlamaForCausalLM", "LlamaConfig", {
@@ -169,7 +176,7 @@ def kept_shape(config: Any, point: Point, length: int) -> tuple[int, ...]:
     return (point.sequences, heads, length, depth)
 
 
-def export(point: Point, target: Path) -> None:
+def export(point: Point, target: Path, bits: int) -> None:
     """Writes the step as an ONNX file; no weight is ever made."""
     model, config = built(point.name, "meta", torch.float32)
     with FakeTensorMode(allow_non_fake_inputs=True):
@@ -190,6 +197,8 @@ def export(point: Point, target: Path) -> None:
         weight.const_value = onnx_ir.ExternalTensor(
             "weights.data", 0, None, value.dtype, shape=value.shape, name=weight.name
         )
+    if bits < FLOAT_BITS and not pack(graph, bits):
+        raise ValueError(f"{point.name} has no product with weights")
     target.write_bytes(onnx_ir.to_proto(graph).SerializeToString())
 
 
@@ -205,18 +214,26 @@ def _fake(model: Any) -> None:
         model.get_submodule(owner)._buffers[leaf] = torch.empty(buffer.shape, dtype=buffer.dtype)
 
 
-def run(point: Point) -> dict[str, Any]:
+def run(point: Point, bits: int) -> dict[str, Any]:
     """The median times of the step in microseconds, eager and compiled; or why there is none."""
     sdpa_attention.use_gqa_in_sdpa = lambda *_, **__: True  # or keys are repeated in memory
     torch.set_grad_enabled(False)
-    model, config = built(point.name, "cuda", torch.float16)
+    dtype = torch.float16 if bits == FLOAT_BITS else torch.bfloat16
+    model, config = built(point.name, "cuda", dtype)
+    if bits < FLOAT_BITS:
+        _quantise(model, bits)
     places = torch.arange(point.past, point.past + 1, device="cuda")
     shape = kept_shape(config, point, point.past + 1)
-    kept = [torch.randn(shape, device="cuda", dtype=torch.float16) for _ in range(2 * BLOCKS)]
+    kept = [torch.randn(shape, device="cuda", dtype=dtype) for _ in range(2 * BLOCKS)]
     ids = torch.randint(0, 1000, (point.sequences, 1), device="cuda")
     inputs = (ids, places.expand(point.sequences, 1).contiguous(), *kept)
     step = Step(model, point.past, places)
-    found = {**point._asdict(), "gpu": torch.cuda.get_device_name(), "torch": torch.__version__}
+    found = {
+        **point._asdict(),
+        "bits": bits,
+        "gpu": torch.cuda.get_device_name(),
+        "torch": torch.__version__,
+    }
     for mode in ("eager", "compiled"):
         try:
             call = step if mode == "eager" else torch.compile(step, fullgraph=True, dynamic=False)
@@ -224,6 +241,17 @@ def run(point: Point) -> dict[str, Any]:
         except Exception as error:  # noqa: BLE001  # PyTorch's errors share no narrower base
             found[f"{mode}_failure"] = f"{type(error).__name__}: {error}"[:300]
     return found
+
+
+def _quantise(model: Any, bits: int) -> None:
+    """Gives all products weights of torchao's."""
+    from torchao.quantization import Int4WeightOnlyConfig, Int8WeightOnlyConfig, quantize_
+
+    # The head is a product of its own, also where it shares its weights with the embedding.
+    model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.detach().clone())
+    four = {"group_size": BLOCK, "int4_packing_format": "tile_packed_to_4d"}
+    config = Int4WeightOnlyConfig(**four) if bits == 4 else Int8WeightOnlyConfig()
+    quantize_(model, config)
 
 
 def _graph_us(call: Any) -> float:
@@ -254,15 +282,17 @@ def main() -> None:
     )
     parser.add_argument("what", choices=("export", "run"))
     parser.add_argument("where", type=Path)
+    parser.add_argument("--bits", type=int, choices=(4, 8, FLOAT_BITS), default=FLOAT_BITS)
     parser.add_argument("points", nargs="+", type=Point.parse)
     asked = parser.parse_args()
     for point in asked.points:
         if asked.what == "export":
-            name = f"{point.name}-b{point.sequences}-p{point.past}.onnx"
-            export(point, asked.where / name)
+            kind = "" if asked.bits == FLOAT_BITS else f"-int{asked.bits}"
+            name = f"{point.name}-b{point.sequences}-p{point.past}{kind}.onnx"
+            export(point, asked.where / name, asked.bits)
             print(name, flush=True)
             continue
-        line = json.dumps(run(point))
+        line = json.dumps(run(point, asked.bits))
         with asked.where.open("a", encoding="utf-8") as lines:
             lines.write(f"{line}\n")
         print(line, flush=True)

@@ -54,9 +54,10 @@ def _scale(model: onnx_ir.Model, turned: Any, weight: Any) -> None:
 
 def _given(model: onnx_ir.Model, name: str, dtype: Any, shape: Any) -> Any:
     """A weight that the file names and doesn't hold."""
-    tensor = onnx_ir.ExternalTensor("weights.data", 0, None, dtype, shape=shape, name=name)
+    sizes = onnx_ir.Shape(shape)
+    tensor = onnx_ir.ExternalTensor("weights.data", 0, None, dtype, shape=sizes, name=name)
     value = onnx_ir.Value(
-        name=name, type=onnx_ir.TensorType(dtype), shape=onnx_ir.Shape(shape), const_value=tensor
+        name=name, type=onnx_ir.TensorType(dtype), shape=sizes, const_value=tensor
     )
     model.graph.register_initializer(value)
     return value
@@ -66,5 +67,6 @@ def _instead(model: onnx_ir.Model, node: Any, other: Any) -> None:
     model.graph.insert_before(node, other)
     result, made = node.outputs[0], other.outputs[0]
     made.type, made.shape = result.type, result.shape
-    onnx_ir.convenience.replace_all_uses_with(result, made)
+    made.name = result.name
+    onnx_ir.convenience.replace_all_uses_with(result, made, replace_graph_outputs=True)
     model.graph.remove(node, safe=True)

@@ -113,6 +113,38 @@ def test_a_residual_is_read_with_the_axes_of_the_product(
     check(cuda, program, "fp16", how, tmp_path)
 
 
+QUANTISED = """
+g (float[4, 32, 14, 14] x) => (float[4, 32, 14, 14] y)
+<float s = {0.015625}, float t = {0.25}, int8 z = {0},
+ int8[32, 32, 3, 3] v = ["location": "v"], int8[32, 32, 1, 1] w = ["location": "w"]> {
+    q = QuantizeLinear(x, s, z)
+    f = DequantizeLinear(q, s, z)
+    vf = DequantizeLinear(v, s, z)
+    a = Conv<pads=[1, 1, 1, 1]>(f, vf)
+    b = Relu(a)
+    r = QuantizeLinear(b, t, z)
+    g = DequantizeLinear(r, t, z)
+    wf = DequantizeLinear(w, s, z)
+    c = Conv(g, wf)
+    d = Add(c, f)
+    y = Relu(d)
+}
+"""
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("precision", ["fp32", "fp16"])
+@pytest.mark.parametrize("how", WAYS)
+def test_integers_pass_from_one_quantised_convolution_to_the_next(
+    cuda: Runtime, tmp_path: Path, precision: Precision, how: str
+) -> None:
+    """Whatever takes longer, as no convolution of floats was measured."""
+    program = measured_program(cuda, content(QUANTISED), precision, ("Conv", "Conv+Relu"))
+    titles = [step.layer.title() for step in program.steps]
+    assert sum("DequantizeLinear" in title and "Conv" in title for title in titles) == 2
+    check(cuda, program, precision, how, tmp_path)
+
+
 @pytest.mark.gpu
 def test_reading_results_changes_nothing_of_what_is_run_next(cuda: Runtime) -> None:
     """Kernels were left out of the next graph."""

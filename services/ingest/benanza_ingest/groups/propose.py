@@ -21,6 +21,7 @@ from benanza_ingest.groups.functions import propose as functions
 from benanza_ingest.groups.functions.join import with_numbers
 from benanza_ingest.groups.joining import Joiner
 from benanza_ingest.groups.quantised import propose as quantised
+from benanza_ingest.groups.quantised.units import dequantising
 from benanza_ingest.groups.regions import propose as regions
 from benanza_ingest.groups.simplified import propose as once
 from benanza_ingest.groups.simplified.simplify import simplified
@@ -58,6 +59,8 @@ def _proposed(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
         attended.update(attention_group.positions)
         if not attention_group.in_place:
             alone.update(attention_group.positions)
+    in_units = {position for group in on_integers for position in group.positions}
+    dequantised = in_units.intersection(dequantising(wiring))
     proposed = (
         (epilogue.RULE, [group.positions for group in chains]),
         (padded.RULE, [group.positions for group in behind_pads]),
@@ -67,7 +70,7 @@ def _proposed(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
         (channels_last.RULE, channels_last.propose(wiring)),
         (merged.RULE, merged.propose(wiring)),
         (in_place.RULE, in_place.propose(wiring, epilogues, attended)),
-        (regions.RULE, regions.propose(wiring, epilogues, (attended, alone))),
+        (regions.RULE, regions.propose(wiring, epilogues, (attended, alone, dequantised))),
     )
     joiner = Joiner(wiring)
     flops: dict[str, int] = {}

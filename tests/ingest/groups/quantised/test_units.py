@@ -106,6 +106,17 @@ def test_products_read_quantised_weights(body: str, titles: list[str]) -> None:
             assert weights.constant, "it is the weights' 4 bits that the call reads"
 
 
+def test_a_region_ends_before_the_integers_that_a_product_reads() -> None:
+    model = extracted(
+        text(
+            "n = Sigmoid(f) a = Flatten(n) u = Add(a, half) q = QuantizeLinear(u, t, o)"
+            " g = DequantizeLinear(q, t, o) vf = DequantizeLinear(k, t, wo) y = MatMul(g, vf)"
+        ).replace("float zero", 'int8[288,5] k = ["location": "w"], float zero')
+    )
+    regions = {group.layer.title() for group in model.groups if group.rule == "region"}
+    assert any(name.endswith(f"Add+{Q}") for name in regions)
+
+
 def test_a_relu_that_only_clips_costs_nothing() -> None:
     model = extracted(text("r = Relu(f) y = QuantizeLinear(r, t, o)"))
     assert groups(model) == [(Q, (1, 2))]

@@ -22,7 +22,8 @@ def propose(wiring: Wiring, epilogues: Chains, attended: Iterable[Set[int]]) -> 
     """Positions of the layers of each region, ascending.
 
     `epilogues` are products with what libraries compute in their epilogues; each of `attended` are
-    layers that groups of attention may have: it scales its operands, and reads them where they are.
+    layers that other groups may have: attention scales its operands and reads them where they are,
+    and a quantised product reads integers before they are dequantised.
     """
     graph = FusibleGraph(wiring)
     chains = [[chain.positions for chain in epilogue] for epilogue in epilogues.values()]
@@ -89,7 +90,7 @@ def _without_ends(
     """A region, and what is left of it without its ends, as far as that is several layers.
 
     `behind` holds the epilogues of each product by the layers in its shortest one; each of
-    `attended` are layers in groups of attention.
+    `attended` are layers in other groups.
     """
     inside = frozenset(positions)
     chains = [epilogue for position in positions for epilogue in behind.get(position, ())]

@@ -5,7 +5,7 @@ from benanza_runner.cuda.kernels.attention import AttentionKernels
 from benanza_runner.cuda.kernels.channel_normalisation import ChannelNormalisationKernels
 from benanza_runner.cuda.kernels.integers.products import IntegerProducts
 from benanza_runner.cuda.kernels.movement import MovementKernels
-from benanza_runner.cuda.kernels.packed_products import PackedProducts
+from benanza_runner.cuda.kernels.packed.products import PackedProducts
 from benanza_runner.cuda.kernels.pooling import PoolingKernels
 from benanza_runner.cuda.kernels.rankings import RankingKernels
 from benanza_runner.cuda.kernels.regions.candidates import RegionKernels

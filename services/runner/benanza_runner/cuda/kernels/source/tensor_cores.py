@@ -12,7 +12,8 @@ def instructions(precision: Precision) -> str:
     """Functions for fp16 or bf16, to follow the precision's preamble.
 
     `copy` moves 16 bytes to shared memory while the thread goes on, or clears them there;
-    `multiply` adds a product of fragments to `c`; `packed` rounds two floats to the precision.
+    `multiply` adds a product of fragments to `c`; `packed` rounds two floats to the precision;
+    `fused` computes x * y + z for two elements each.
     """
     return _SOURCE.replace("TYPE", _TYPES[precision])
 
@@ -42,6 +43,11 @@ __device__ __forceinline__ void multiply(float* c, const unsigned* a, const unsi
 __device__ __forceinline__ unsigned packed(float low, float high) {
   unsigned r;
   asm("cvt.rn.TYPEx2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+  return r;
+}
+__device__ __forceinline__ unsigned fused(unsigned x, unsigned y, unsigned z) {
+  unsigned r;
+  asm("fma.rn.TYPEx2 %0, %1, %2, %3;" : "=r"(r) : "r"(x), "r"(y), "r"(z));
   return r;
 }
 """

@@ -35,6 +35,7 @@ SAMPLES = (
     "queries, keys and values",
     "integers",
     "packed product of a row",
+    "packed product of a dozen rows",
     "packed product of many rows",
     "quantised conv",
     "quantised matmul",

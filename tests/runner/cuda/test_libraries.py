@@ -30,6 +30,7 @@ LIBRARIES = (
     "RowProducts",
     "IntegerProducts",
     "PackedProducts",
+    "PackedOnTensorCores",
     "PoolingKernels",
     "ChannelNormalisationKernels",
     "MovementKernels",

@@ -11,6 +11,7 @@ from benanza_schemas.events import Variant
 from benanza_schemas.layer import Layer, Precision, Tensor
 from benanza_schemas.times import time_us
 from benanza_schemas.vocabulary import CacheState
+from tests.runner.cuda.layers.own import OF_SEVERAL_ROWS
 from tests.runner.cuda.layers.products import FUSED
 from tests.runner.cuda.layers.prologues import PROLOGUES
 from tests.runner.cuda.layers.samples import LAYERS
@@ -184,6 +185,17 @@ def test_every_algorithm_for_recurrent_networks_is_tried(cuda: Runtime, name: st
 def test_products_of_bytes_run_on_tensor_cores(cuda: Runtime, name: str) -> None:
     variants = timed(cuda, LAYERS[name], "fp32")
     assert {variant.library for variant in variants} == {"cublasLt", "cupy"}
+
+
+@pytest.mark.parametrize("precision", ["fp16", "bf16"])
+@pytest.mark.parametrize("name", list(OF_SEVERAL_ROWS))
+def test_packed_weights_are_multiplied_on_tensor_cores(
+    cuda: Runtime, name: str, precision: Precision
+) -> None:
+    variants = cuda.measure(LAYERS[name], precision).variants
+    failures = [v.failure for v in variants if v.algorithm.startswith("packed tensor core")]
+    assert failures
+    assert set(failures) == {""}
 
 
 @pytest.mark.parametrize("precision", ["fp16", "bf16"])

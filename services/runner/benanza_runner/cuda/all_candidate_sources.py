@@ -5,7 +5,8 @@ from benanza_runner.cuda.kernels.attention import AttentionKernels
 from benanza_runner.cuda.kernels.channel_normalisation import ChannelNormalisationKernels
 from benanza_runner.cuda.kernels.integers.products import IntegerProducts
 from benanza_runner.cuda.kernels.movement import MovementKernels
-from benanza_runner.cuda.kernels.packed_products import PackedProducts
+from benanza_runner.cuda.kernels.packed.products import PackedProducts
+from benanza_runner.cuda.kernels.packed.tensor_cores import PackedOnTensorCores
 from benanza_runner.cuda.kernels.pooling import PoolingKernels
 from benanza_runner.cuda.kernels.rankings import RankingKernels
 from benanza_runner.cuda.kernels.regions.candidates import RegionKernels
@@ -52,6 +53,7 @@ def all_candidate_sources(
         RowProducts(),
         IntegerProducts(),
         PackedProducts(),
+        PackedOnTensorCores(),
         PoolingKernels(),
         ChannelNormalisationKernels(),
         MovementKernels(),

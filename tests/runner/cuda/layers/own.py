@@ -19,7 +19,7 @@ def packed(
     bias: bool = False,
     **more: AttributeValue,
 ) -> Layer:
-    """MatMulNBits of m rows with n columns of k packed weights."""
+    """MatMulNBits of twice m rows with n columns of k packed weights."""
     blocks = -(-k // block)
     inputs = [
         floats(2, m, k),
@@ -161,10 +161,25 @@ MULTI_HEADS = {
     "causal multi-head attention": multi_head((2, 7, 64), unidirectional=1),
 }
 
+OF_SEVERAL_ROWS = {
+    "packed product of a dozen rows": packed(6, 200, 512),
+    "packed product of sixty-four rows": packed(32, 96, 640, block=128),
+    "packed product of several rows and a large matrix": packed(8, 4224, 4096, zeros=True),
+    "packed product of several rows with bias": packed(
+        20, 136, 384, block=64, zeros=True, bias=True
+    ),
+    "packed product of several rows, odd": packed(17, 77, 264, zeros=True),
+    "packed product of several rows, eight bits": packed(9, 50, 224, bits=8, bias=True),
+    "packed product of several rows, eight bits with zero points": packed(
+        31, 100, 1096, bits=8, block=64, zeros=True
+    ),
+}
+
 OWN = (
     ROTARIES
     | MULTI_HEADS
     | GROUPED
+    | OF_SEVERAL_ROWS
     | {
         "packed product of a row": packed(1, 24, 128),
         "packed product of rows": packed(7, 40, 96),

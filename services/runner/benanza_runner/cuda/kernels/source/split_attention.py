@@ -9,6 +9,7 @@ of `mma.m16n8k16` and `ldmatrix` in NVIDIA's PTX ISA.
 
 from benanza_runner.cuda.kernels.source.masks import mask_source
 from benanza_runner.cuda.kernels.source.storage import PREAMBLE
+from benanza_runner.cuda.kernels.source.tensor_cores import instructions
 from benanza_schemas.layer import Precision
 
 ROWS = 16
@@ -20,8 +21,6 @@ KEYS = 16
 WARPS = 4
 """Of a block."""
 
-_TYPES: dict[Precision, str] = {"fp16": "f16", "bf16": "bf16"}
-
 
 def source(precision: Precision, size: int, stages: int, mask: str, causal: bool) -> str:
     """The kernel for heads of this size, with no mask, one of floats or one of bools, and so many
@@ -32,8 +31,7 @@ def source(precision: Precision, size: int, stages: int, mask: str, causal: bool
 #define STAGES {stages}
 #define WARPS {WARPS}
 {mask_source(mask, causal=causal)}
-#define MMA "mma.sync.aligned.m16n8k16.row.col.f32.{_TYPES[precision]}.{_TYPES[precision]}.f32 "
-#define PACK "cvt.rn.{_TYPES[precision]}x2.f32 "
+{instructions(precision)}
 {_SOURCE}"""
 
 
@@ -43,14 +41,6 @@ _SOURCE = """
 #define CHUNKS (16 * SIZE / 8)
 #define COLUMNS (SIZE / 8)
 
-__device__ __forceinline__ unsigned address(const void* p) {
-  return (unsigned)__cvta_generic_to_shared(p);
-}
-__device__ __forceinline__ void copy(const T* to, const T* from, bool there) {
-  const int bytes = there ? 16 : 0;
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
-      :: "r"(address(to)), "l"(from), "r"(bytes) : "memory");
-}
 __device__ __forceinline__ void four(unsigned* r, const T* p) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
       : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(address(p)) : "memory");
@@ -58,16 +48,6 @@ __device__ __forceinline__ void four(unsigned* r, const T* p) {
 __device__ __forceinline__ void four_turned(unsigned* r, const T* p) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
       : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(address(p)) : "memory");
-}
-__device__ __forceinline__ void multiply(float* c, const unsigned* a, const unsigned* b) {
-  asm volatile(MMA "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-}
-__device__ __forceinline__ unsigned packed(float low, float high) {
-  unsigned r;
-  asm(PACK "%0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
-  return r;
 }
 // The largest or the sum of a row, which four lanes that follow each other share.
 __device__ __forceinline__ float over_row(float v, bool largest) {
@@ -131,13 +111,13 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
         copy(to + PART + row * LINE + c, value + at * vr + c, there);
       }
     }
-    asm volatile("cp.async.commit_group;" ::: "memory");
+    commit_copies();
   };
   #pragma unroll
   for (int s = 0; s < STAGES - 1; ++s) fetch(s);
 
   for (unsigned round = 0; round < rounds; ++round) {
-    asm volatile("cp.async.wait_group %0;" :: "n"(STAGES - 2) : "memory");
+    wait_for_copies<STAGES - 2>();
     __syncwarp();
     fetch(round + STAGES - 1);
     const T* const k_part = own + round % STAGES * 2 * PART;
@@ -208,7 +188,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
   }
 
   // The block's warps are merged: each scales what it has to the largest score of all.
-  asm volatile("cp.async.wait_all;" ::: "memory");
+  wait_for_copies<0>();
   if (lane % 4 == 0) {
     #pragma unroll
     for (int h = 0; h < 2; ++h) {

@@ -6,7 +6,7 @@ from nvmath.bindings import cublasLt
 
 from benanza_runner.cuda.calls import Matrices, PackedProduct, Product
 from benanza_runner.cuda.candidate import Candidate, in_turn, refused
-from benanza_runner.cuda.kernels.packed_products import fits, unpacking
+from benanza_runner.cuda.kernels.packed.weights import fits, unpacking
 from benanza_runner.cuda.libraries.cublaslt.matmul import LIBRARY, CublasLtSource, FloatProblem
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.workspace import Workspace

@@ -1,8 +1,7 @@
-"""Products with weights of four or eight bits as a kernel, and a kernel that unpacks such weights.
+"""Products of few rows with weights of four or eight bits, as a kernel that reads them packed.
 
-With few rows a product is bound by reading the weights, so the kernel reads them packed. Warps have
-a few columns each, whose weights they multiply with all rows. With many rows, libraries are faster
-on weights that were unpacked before.
+With few rows a product is bound by reading the weights. Warps have a few columns each, whose
+weights they multiply with all rows.
 """
 
 from collections.abc import Iterator
@@ -13,9 +12,10 @@ import cupy
 import numpy as np
 
 from benanza_runner.cuda.calls import PackedProduct
-from benanza_runner.cuda.candidate import Candidate, Run, no_scratch
-from benanza_runner.cuda.kernels.launching import LIBRARY, WIDE_BYTES, launch
-from benanza_runner.cuda.kernels.source.storage import PREAMBLE
+from benanza_runner.cuda.candidate import Candidate, no_scratch
+from benanza_runner.cuda.kernels.launching import LIBRARY, launch
+from benanza_runner.cuda.kernels.packed.weights import fits, packed_operands, packing
+from benanza_runner.cuda.kernels.source.packed_weights import WeightPacking, packed_weights_source
 from benanza_runner.cuda.workspace import Workspace
 from benanza_schemas.events import Variant
 from benanza_schemas.layer import Precision
@@ -58,82 +58,19 @@ class PackedProducts:
             yield Candidate(LIBRARY, name, "", no_scratch, run, result)
 
 
-def fits(call: PackedProduct) -> bool:
-    """Whether a thread's piece of weights lies in one block."""
-    return call.block * call.bits % (8 * WIDE_BYTES) == 0
-
-
-def packing(call: PackedProduct) -> tuple[int, int, bool]:
-    """How weights are packed: their bits, the weights of a block, and whether it has zeros."""
-    return call.bits, call.block, call.zeros
-
-
-def packed_operands(workspace: Workspace, call: PackedProduct) -> tuple[Any, ...]:
-    """The weights, their scales and their zero points."""
-    names = ("b", "scales", "zeros" if call.zeros else "b")
-    return tuple(workspace.operand(name).array for name in names)
-
-
-def unpacking(workspace: Workspace, call: PackedProduct, unpacked: Any) -> Run:
-    """What writes the weights as n rows of k floats of the precision."""
-    words = call.n * call.blocks * call.block * call.bits // 32
-    arguments = (*packed_operands(workspace, call), unpacked, np.int64(words))
-    kernel = _unpacking(workspace.precision, call.k, packing(call))
-    return launch(kernel, -(-words // THREADS), THREADS, arguments)
-
-
-def _definitions(precision: Precision, k: int, packing: tuple[int, int, bool]) -> str:
-    bits, block, zeros = packing
-    return f"""{PREAMBLE[precision]}
-#define K {k}
-#define BITS {bits}
-#define BLOCK {block}
-#define ZEROS {int(zeros)}
-{_PIECES}"""
-
-
 @cache
 def _product(
-    precision: Precision,
-    k: int,
-    packing: tuple[int, int, bool],
-    bias: bool,
-    rows: int,
-    columns: int,
+    precision: Precision, k: int, packing: WeightPacking, bias: bool, rows: int, columns: int
 ) -> Any:
-    source = f"""{_definitions(precision, k, packing)}
+    source = f"""{packed_weights_source(precision, k, packing)}
 #define BIAS {int(bias)}
 #define ROWS {rows}
 #define COLUMNS {columns}
-{_PRODUCT}"""
+{_SOURCE}"""
     return cupy.RawKernel(source, "packed_product")
 
 
-@cache
-def _unpacking(precision: Precision, k: int, packing: tuple[int, int, bool]) -> Any:
-    return cupy.RawKernel(_definitions(precision, k, packing) + _UNPACKING, "unpacking")
-
-
-_PIECES = """
-#define BLOCKS ((K + BLOCK - 1) / BLOCK)
-#define PIECE (128 / BITS)
-#define PIECES (BLOCKS * BLOCK / PIECE)
-#define PER_WORD (32 / BITS)
-// A small number that isn't negative, as a float: in the mantissa of 2^23.
-__device__ __forceinline__ float number(unsigned q) {
-  return __uint_as_float(0x4b000000u | q) - 8388608.0f;
-}
-__device__ __forceinline__ float zero_of(const unsigned char* zeros, long long row, int block) {
-#if ZEROS
-  const int line = (BLOCKS * BITS + 7) / 8, bit = block * BITS;
-  return number(zeros[row * line + bit / 8] >> bit % 8 & (1 << BITS) - 1);
-#else
-  return (float)(1 << BITS - 1);
-#endif
-}
-"""
-
-_PRODUCT = """
+_SOURCE = """
 #define WIDE (16 / sizeof(T))
 struct __align__(16) Wide { T v[WIDE]; };
 extern "C" __global__ void packed_product(const T* __restrict__ a, const uint4* __restrict__ b,
@@ -156,7 +93,7 @@ extern "C" __global__ void packed_product(const T* __restrict__ a, const uint4* 
       words[c][2] = read.z;
       words[c][3] = read.w;
       scale[c] = load(scales[row * BLOCKS + block]);
-      zero[c] = zero_of(zeros, row, block);
+      zero[c] = number(zero_of(zeros, row, block));
     }
     #pragma unroll
     for (int w = 0; w < 4; ++w) {
@@ -199,28 +136,5 @@ extern "C" __global__ void packed_product(const T* __restrict__ a, const uint4* 
       if (lane == 0 && first + c < n)
         y[(long long)r * n + first + c] = store(sum + (BIAS ? load(bias[first + c]) : 0.0f));
     }
-}
-"""
-
-_UNPACKING = """
-struct __align__(sizeof(T) * PER_WORD) Word { T v[PER_WORD]; };
-extern "C" __global__ void unpacking(const unsigned* __restrict__ b, const T* __restrict__ scales,
-    const unsigned char* __restrict__ zeros, T* __restrict__ unpacked, long long words) {
-  const long long word = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-  if (word >= words) return;
-  const long long row = word / (PIECES * 4);
-  const int start = word % (PIECES * 4) * PER_WORD, block = start / BLOCK;
-  if (start >= K) return;
-  const float scale = load(scales[row * BLOCKS + block]), zero = zero_of(zeros, row, block);
-  const unsigned read = b[word];
-  T* const mine = unpacked + row * K + start;
-  Word values;
-  #pragma unroll
-  for (int i = 0; i < PER_WORD; ++i)
-    values.v[i] = store(scale * (number(read >> i * BITS & (1 << BITS) - 1) - zero));
-  if (K % PER_WORD == 0)
-    *(Word*)mine = values;
-  else
-    for (int i = 0; i < PER_WORD && start + i < K; ++i) mine[i] = values.v[i];
 }
 """

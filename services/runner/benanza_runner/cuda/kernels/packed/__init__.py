@@ -1,0 +1,1 @@
+"""Kernels for products with weights of four or eight bits."""

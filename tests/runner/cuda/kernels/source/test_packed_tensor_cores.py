@@ -1,0 +1,258 @@
+"""Rows times packed weights, by the kernel for Tensor Cores compiled for this machine's processor.
+
+Its threads are coroutines that run up to each exchange, and the instruction that multiplies goes by
+the layouts of its fragments in NVIDIA's PTX ISA.
+"""
+
+import ctypes
+import subprocess
+from math import inf
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benanza_runner.arrays import Array
+from benanza_runner.cuda.calls import PackedProduct
+from benanza_runner.cuda.kernels.source.packed_tensor_cores import Tiling, chunk, source
+from benanza_runner.cuda.kernels.source.packed_weights import WeightPacking
+from benanza_runner.cuda.kernels.source.storage import PREAMBLE
+from benanza_runner.cuda.kernels.source.tensor_cores import instructions
+from benanza_schemas.layer import Precision
+from tests.runner.cuda.in_numpy.calls import packed_product
+
+pytestmark = [pytest.mark.integration, pytest.mark.needs_program("c++")]
+
+_CUDA = """
+#include <string.h>
+#include <ucontext.h>
+#define __global__
+#define __device__
+#define __forceinline__ inline
+#define __restrict__
+#define __align__(size) alignas(size)
+#define __launch_bounds__(threads)
+#define __threadfence()
+#define __ldcg(p) (*(p))
+struct uint4 { unsigned x, y, z, w; };
+static struct { unsigned x; } blockIdx, threadIdx;
+static int min(int a, int b) { return a < b ? a : b; }
+static unsigned atomicAdd(unsigned* p, unsigned by) { return (*p += by) - by; }
+static float __uint_as_float(unsigned bits) { float v; memcpy(&v, &bits, 4); return v; }
+static unsigned __byte_perm(unsigned x, unsigned y, unsigned which) {
+  const unsigned long long both = (unsigned long long)y << 32 | x;
+  unsigned r = 0;
+  for (int i = 0; i < 4; ++i) r |= (unsigned)(both >> (which >> 4 * i & 7) * 8 & 255) << 8 * i;
+  return r;
+}
+typedef unsigned short T;
+#if HALF
+static float load(T v) { _Float16 h; memcpy(&h, &v, 2); return h; }
+static T store(float v) { const _Float16 h = v; T r; memcpy(&r, &h, 2); return r; }
+#else
+static float load(T v) { return __uint_as_float(v << 16); }
+static T store(float v) {
+  unsigned bits;
+  memcpy(&bits, &v, 4);
+  return bits + 0x7fff + (bits >> 16 & 1) >> 16;
+}
+#endif
+
+// The threads of a block: each runs until it waits, and then the next one.
+static ucontext_t threads[MANY], ended;
+static void wait() {
+  const unsigned mine = threadIdx.x;
+  threadIdx.x = (mine + 1) % MANY;
+  swapcontext(threads + mine, threads + threadIdx.x);
+}
+#define __syncthreads() wait()
+
+// Copies are made at once, or as late as they may be.
+struct Copy { void* to; const void* from; unsigned bytes, group; };
+static Copy copies[MANY][MOST_COPIES];
+static unsigned begun[MANY], committed[MANY];
+static void make(Copy c) {
+  memset(c.to, 0, 16);
+  memcpy(c.to, c.from, c.bytes);
+}
+static void copy(void* to, const void* from, bool there) {
+  const unsigned mine = threadIdx.x;
+  const Copy one = {to, from, there ? 16u : 0u, committed[mine]};
+  if (LATE) copies[mine][begun[mine]++] = one; else make(one);
+}
+static void commit_copies() { ++committed[threadIdx.x]; }
+template <int groups> static void wait_for_copies() {
+  const unsigned mine = threadIdx.x, all = begun[mine];
+  begun[mine] = 0;
+  for (unsigned i = 0; i < all; ++i)
+    if (copies[mine][i].group + groups < committed[mine]) make(copies[mine][i]);
+    else copies[mine][begun[mine]++] = copies[mine][i];
+}
+static unsigned packed(float low, float high) { return (unsigned)store(high) << 16 | store(low); }
+static unsigned fused(unsigned x, unsigned y, unsigned z) {
+  return packed(load(x) * load(y) + load(z), load(x >> 16) * load(y >> 16) + load(z >> 16));
+}
+static unsigned fragments[MANY][6];
+static float element(unsigned thread, int fragment, int k) {
+  return load(fragments[thread + k % 8 / 2][fragment + k / 8 * (fragment < 4 ? 2 : 1)]
+              >> k % 2 * 16);
+}
+static void multiply(float* c, const unsigned* a, const unsigned* b) {
+  memcpy(fragments[threadIdx.x], a, 16);
+  memcpy(fragments[threadIdx.x] + 4, b, 8);
+  wait();
+  const unsigned warp = threadIdx.x / 32 * 32, lane = threadIdx.x % 32;
+  for (int i = 0; i < 4; ++i) {
+    const unsigned row = warp + lane / 4 * 4, column = warp + (lane % 4 * 2 + i % 2) * 4;
+    for (int k = 0; k < 16; ++k) c[i] += element(row, i / 2, k) * element(column, 4, k);
+  }
+  wait();
+}
+"""
+"""What CUDA and `instructions` define. All threads wait equally often, so that one who waits finds
+all others where it is."""
+
+_START = """
+alignas(64) uint4 memory[SHARED / 16];
+static void* operands[7];
+static int numbers[4];
+static unsigned arrived[64];
+static unsigned finished;
+static char stacks[MANY][1 << 14];
+static void thread() {
+  packed_tiles((T*)operands[0], (uint4*)operands[1], (T*)operands[2], (unsigned char*)operands[3],
+               (T*)operands[4], (T*)operands[5], (float*)operands[6], arrived, numbers[0],
+               numbers[1], numbers[2], numbers[3]);
+  // The block's threads end in turn, since the last wait was for all of them.
+  if (++finished == MANY) setcontext(&ended);
+  ++threadIdx.x;
+  setcontext(threads + threadIdx.x);
+}
+extern "C" void start(void** given, const int* sizes, int blocks) {
+  memcpy(operands, given, sizeof operands);
+  memcpy(numbers, sizes, sizeof numbers);
+  for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
+    for (int i = 0; i < MANY; ++i) {
+      getcontext(threads + i);
+      threads[i].uc_stack.ss_sp = stacks[i];
+      threads[i].uc_stack.ss_size = sizeof stacks[i];
+      makecontext(threads + i, thread, 0);
+    }
+    memset(memory, 255, sizeof memory);
+    threadIdx.x = finished = 0;
+    swapcontext(&ended, threads);
+  }
+}
+"""
+
+
+def sixteen_bits(floats: Array, precision: Precision) -> Array:
+    """As the precision has them in memory."""
+    if precision == "fp16":
+        return floats.astype(np.float16).view(np.uint16)
+    bits = floats.astype(np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
+
+
+def floats(bits: Array, precision: Precision) -> Array:
+    """What `sixteen_bits` stands for."""
+    if precision == "fp16":
+        return bits.view(np.float16).astype(np.float64)
+    return (bits.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+
+
+def ran(
+    call: PackedProduct,
+    operands: dict[str, Array],
+    precision: Precision,
+    tiling: Tiling,
+    splits: int,
+    late: bool,
+    folder: Path,
+) -> Array:
+    """The m×n results in 16 bits."""
+    packing = WeightPacking(call.bits, call.block, call.zeros)
+    text = source(precision, call.k, packing, call.bias, tiling)
+    for part in (PREAMBLE[precision], instructions(precision)):
+        assert part in text
+        text = text.replace(part, "")
+    for mark, instead in (("extern __shared__", "extern"), ("__shared__", "static")):
+        text = text.replace(mark, instead)
+    defined = {
+        "HALF": int(precision == "fp16"),
+        "MANY": tiling.threads,
+        "LATE": int(late),
+        "MOST_COPIES": tiling.stages * tiling.stage_bytes(call.bits) // 16,
+        "SHARED": tiling.shared_bytes(call.bits),
+    }
+    head = "".join(f"#define {name} {value}\n" for name, value in defined.items())
+    whole = head + _CUDA + text.replace("#pragma unroll", "//") + _START
+    (folder / "tiles.cpp").write_text(whole, encoding="utf-8")
+    command = "c++ -O1 -std=c++17 -w -shared -fPIC -o tiles.so tiles.cpp".split()
+    subprocess.run(command, check=True, cwd=folder)
+    wholes = -(-call.n // tiling.columns)
+    chunks = -(-call.blocks * call.block // chunk(call.bits))
+    rounds = -(-chunks // (tiling.along * splits))
+    result = np.full((call.m, call.n), 0xFFFF, np.uint16)
+    parts = np.full(wholes * splits * call.m * tiling.columns, np.nan, np.float32)
+    ordered = [operands[name] for name in ("a", "b", "scales", "zeros", "bias")]
+    pointers = [array.ctypes.data for array in (*ordered, result, parts)]
+    ctypes.CDLL(str(folder / "tiles.so")).start(
+        (ctypes.c_void_p * 7)(*pointers),
+        (ctypes.c_int * 4)(call.m, call.n, splits, rounds),
+        wholes * splits,
+    )
+    return result
+
+
+@pytest.mark.parametrize(
+    ("shape", "packing", "bias", "tiling", "splits"),
+    [
+        # Rows, columns, and elements of a sum; groups of rows, tiles, warps across and along.
+        ((1, 24, 1152), (4, 32, False), False, (1, 2, 1, 2, 3), 1),
+        ((5, 17, 104), (4, 32, True), True, (1, 2, 1, 4, 3), 1),
+        ((17, 100, 424), (4, 64, True), False, (3, 2, 2, 2, 2), 2),
+        ((33, 40, 640), (4, 128, False), True, (5, 1, 1, 2, 4), 2),
+        ((64, 33, 896), (4, 128, True), True, (8, 2, 1, 2, 2), 3),
+        ((12, 70, 256), (4, 256, False), False, (2, 4, 1, 1, 3), 1),
+        ((7, 17, 80), (8, 16, True), False, (1, 2, 1, 2, 2), 1),
+        ((33, 66, 200), (8, 32, True), True, (5, 2, 2, 2, 3), 2),
+        ((64, 24, 384), (8, 64, False), False, (8, 2, 1, 2, 2), 2),
+    ],
+)
+@pytest.mark.parametrize(("precision", "late"), [("fp16", False), ("bf16", True)])
+def test_it_is_the_product_with_rounded_weights(
+    shape: tuple[int, int, int],
+    packing: tuple[int, int, bool],
+    bias: bool,
+    tiling: tuple[int, int, int, int, int],
+    splits: int,
+    precision: Precision,
+    late: bool,
+    tmp_path: Path,
+) -> None:
+    """To a unit in the last place: only sums in other orders are rounded otherwise."""
+    (m, n, k), (bits, block, zeros) = shape, packing
+    call = PackedProduct((m, n), m, n, k, bits, block, zeros, bias)
+    random = np.random.default_rng(11)
+    bytes_of = {"b": call.blocks * block * bits // 8, "zeros": -(-call.blocks * bits // 8)}
+    operands = {
+        name: random.integers(0, 256, (n, size), np.uint8) for name, size in bytes_of.items()
+    }
+    operands |= {
+        name: sixteen_bits(random.uniform(least, 1, size), precision)
+        for name, least, size in (
+            ("a", -1, (m, k)),
+            ("scales", 0.5, (n, call.blocks)),
+            ("bias", -1, n),
+        )
+    }
+    found = ran(call, operands, precision, Tiling(*tiling), splits, late, tmp_path)
+    exact = operands | {name: floats(operands[name], precision) for name in ("a", "scales", "bias")}
+    identity = exact | {"a": np.eye(k), "bias": np.zeros(n)}
+    whole = PackedProduct((k, n), k, n, k, bits, block, zeros)
+    weights = floats(sixteen_bits(packed_product(whole, identity), precision), precision)
+    expected = exact["a"] @ weights + (exact["bias"] if bias else 0)
+    last_place = 2.0 ** (-10 if precision == "fp16" else -7)
+    worst = np.abs(floats(found, precision) - expected) / (np.abs(expected) + 0.1)
+    assert worst.max(initial=inf if np.isnan(worst).any() else 0) < last_place

@@ -3,6 +3,7 @@
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor
 from tests.runner.cuda.layers.attention import ATTENTIONS
+from tests.runner.cuda.layers.gathered_blocks import GATHERED
 from tests.runner.cuda.layers.in_place import IN_PLACE
 from tests.runner.cuda.layers.more import MORE, fixed
 from tests.runner.cuda.layers.own import OWN
@@ -135,6 +136,7 @@ LAYERS: dict[str, Layer] = {
     **MERGED,
     **REGIONS,
     **IN_PLACE,
+    **GATHERED,
     **OWN,
     **QUANTISED,
     **ON_INTEGERS,

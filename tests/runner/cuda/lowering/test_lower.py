@@ -17,6 +17,7 @@ from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor
 from benanza_schemas.operators.elementwise import GATES
 from tests.runner.cuda.in_numpy.calls import compute
+from tests.runner.cuda.layers.gathered_blocks import gathered
 from tests.runner.cuda.layers.more import fixed, longs, resized, version
 from tests.runner.cuda.layers.more import layer as newest
 from tests.runner.cuda.layers.own import grouped, multi_head, positions, rotary
@@ -307,6 +308,9 @@ def test_a_gate_on_another_value_is_no_activation() -> None:
         (grouped(1, 1, 9, k_quant_type="PER_TENSOR"), "with k_quant_type"),
         (grouped(1, 1, 9, sliding_window_cache=1), "with sliding_window_cache"),
         (grouped(1, 1, 9, total=8), "room for more keys"),
+        (gathered("uint8", (40, 96), bits=1), "of 1 bits in uint8"),
+        (gathered("float8e4m3fn", (40, 96)), "in float8e4m3fn"),
+        (gathered("int4", (40, 96), constant=False), "of computed numbers"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_lowered_has_a_reason(layer: Layer, reason: str) -> None:

@@ -39,6 +39,10 @@ from benanza_runner.cuda.lowering.products.prologue import has_prologue
 from benanza_runner.cuda.lowering.rankings import RANKINGS
 from benanza_runner.cuda.lowering.recurrent import RECURRENT
 from benanza_runner.cuda.lowering.reductions import REDUCTIONS
+from benanza_runner.cuda.lowering.regions.gathered_blocks import (
+    GATHERED_BLOCKS,
+    lower_gathered_blocks,
+)
 from benanza_runner.cuda.lowering.regions.lower_region import lower_region
 from benanza_runner.cuda.lowering.written_out.on_integers import is_on_integers, on_floats
 from benanza_runner.cuda.lowering.written_out.operators import (
@@ -121,6 +125,8 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
         return Lowered(call, operands, _weights(layer, values, operands))
     if own == GROUPED:
         return Lowered(*lower_cached_attention(layer, values))
+    if own == GATHERED_BLOCKS:
+        return Lowered(*lower_gathered_blocks(layer, values))
     if is_on_integers(layer):
         return lower(on_floats(layer), values)
     if consists_of_others(layer):

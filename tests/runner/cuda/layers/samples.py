@@ -7,6 +7,7 @@ from tests.runner.cuda.layers.gathered_blocks import GATHERED
 from tests.runner.cuda.layers.in_place import IN_PLACE
 from tests.runner.cuda.layers.more import MORE, fixed
 from tests.runner.cuda.layers.own import OWN
+from tests.runner.cuda.layers.own_products import FUSED_PRODUCTS
 from tests.runner.cuda.layers.products import PRODUCTS
 from tests.runner.cuda.layers.prologues import FOLDED
 from tests.runner.cuda.layers.quantised import ON_INTEGERS, QUANTISED
@@ -138,6 +139,7 @@ LAYERS: dict[str, Layer] = {
     **IN_PLACE,
     **GATHERED,
     **OWN,
+    **FUSED_PRODUCTS,
     **QUANTISED,
     **ON_INTEGERS,
 }

@@ -21,6 +21,7 @@ from tests.runner.cuda.layers.gathered_blocks import gathered
 from tests.runner.cuda.layers.more import fixed, longs, resized, version
 from tests.runner.cuda.layers.more import layer as newest
 from tests.runner.cuda.layers.own import grouped, multi_head, positions, rotary
+from tests.runner.cuda.layers.own_products import fused_conv, fused_gemm, fused_product
 from tests.runner.cuda.layers.products import (
     BYTES,
     FUSED,
@@ -308,6 +309,23 @@ def test_a_gate_on_another_value_is_no_activation() -> None:
         (grouped(1, 1, 9, k_quant_type="PER_TENSOR"), "with k_quant_type"),
         (grouped(1, 1, 9, sliding_window_cache=1), "with sliding_window_cache"),
         (grouped(1, 1, 9, total=8), "room for more keys"),
+        (fused_conv("Gelu"), "FusedConv with 'Gelu'"),
+        (fused_gemm("ScaledTanh"), "FusedGemm with 'ScaledTanh'"),
+        (
+            fused_product((2, 9, 8), (9, 2, 8), (2, 9, 9), transBatchB=1, transB=1),
+            "with transposed batches",
+        ),
+        (
+            single(
+                "Attention",
+                1,
+                (floats(2, 5, 8), weights(8, 24), weights(24)),
+                (floats(2, 5, 8),),
+                "com.microsoft",
+                num_heads=2,
+            ),
+            "projects its input",
+        ),
         (gathered("uint8", (40, 96), bits=1), "of 1 bits in uint8"),
         (gathered("float8e4m3fn", (40, 96)), "in float8e4m3fn"),
         (gathered("int4", (40, 96), constant=False), "of computed numbers"),

@@ -30,6 +30,10 @@ from benanza_runner.cuda.lowering.products.attention import (
 from benanza_runner.cuda.lowering.products.cached_attention import GROUPED, lower_cached_attention
 from benanza_runner.cuda.lowering.products.convolution import lower_convolution
 from benanza_runner.cuda.lowering.products.einsum import is_ordering, lower_ordering
+from benanza_runner.cuda.lowering.products.fused_product import (
+    FUSED_PRODUCTS,
+    lower_fused_product,
+)
 from benanza_runner.cuda.lowering.products.merged import (
     is_merged_product,
     lower_merged_product,
@@ -125,6 +129,9 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
         return Lowered(call, operands, _weights(layer, values, operands))
     if own == GROUPED:
         return Lowered(*lower_cached_attention(layer, values))
+    if own in FUSED_PRODUCTS:
+        _refuse_integers(layer)
+        return Lowered(*lower_fused_product(layer, values))
     if own == GATHERED_BLOCKS:
         return Lowered(*lower_gathered_blocks(layer, values))
     if is_on_integers(layer):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from benanza_runner.cuda.lowering.written_out import activated
 from benanza_runner.cuda.lowering.written_out.multi_head import multi_head
 from benanza_runner.cuda.lowering.written_out.rotary import own_rotary, standard_rotary
 from benanza_runner.cuda.lowering.written_out.writing import Writing, given
@@ -80,13 +81,28 @@ def _gelu(writing: Writing, operator: Operator) -> None:
     writing.add("Gelu", 20, (x,), operator.outputs[0], approximate=how)
 
 
+def _quick_gelu(writing: Writing, operator: Operator) -> None:
+    """`QuickGelu`, which approximates a Gelu by a sigmoid: a Swish with a factor."""
+    alpha = operator.number("alpha", 1.702)
+    writing.add("Swish", 24, operator.inputs, operator.outputs[0], alpha=alpha)
+
+
+def _attention(writing: Writing, operator: Operator) -> None:
+    """`Attention`, whose first product makes queries, keys and values of its input."""
+    raise UnsupportedError("no single call runs an Attention that projects its input first")
+
+
 _FORMS: dict[tuple[str, str], Callable[[Writing, Operator], None]] = {
     ("", "RotaryEmbedding"): standard_rotary,
     ("", "SimplifiedLayerNormalization"): _simplified_norm,
+    (DOMAIN, "Attention"): _attention,
     (DOMAIN, "BiasGelu"): _gelu,
     (DOMAIN, "FastGelu"): _gelu,
+    (DOMAIN, "FusedConv"): activated.convolution,
+    (DOMAIN, "FusedGemm"): activated.gemm,
     (DOMAIN, "Gelu"): _gelu,
     (DOMAIN, "MultiHeadAttention"): multi_head,
+    (DOMAIN, "QuickGelu"): _quick_gelu,
     (DOMAIN, "RotaryEmbedding"): own_rotary,
     (DOMAIN, "SkipLayerNormalization"): _norm_of_sum,
     (DOMAIN, "SkipSimplifiedLayerNormalization"): _norm_of_sum,

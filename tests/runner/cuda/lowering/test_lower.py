@@ -20,7 +20,7 @@ from tests.runner.cuda.in_numpy.calls import compute
 from tests.runner.cuda.layers.gathered_blocks import gathered
 from tests.runner.cuda.layers.more import fixed, longs, resized, version
 from tests.runner.cuda.layers.more import layer as newest
-from tests.runner.cuda.layers.own import grouped, multi_head, positions, rotary
+from tests.runner.cuda.layers.own import embedded, grouped, multi_head, positions, rotary
 from tests.runner.cuda.layers.own_products import fused_conv, fused_gemm, fused_product
 from tests.runner.cuda.layers.products import (
     BYTES,
@@ -309,6 +309,7 @@ def test_a_gate_on_another_value_is_no_activation() -> None:
         (grouped(1, 1, 9, k_quant_type="PER_TENSOR"), "with k_quant_type"),
         (grouped(1, 1, 9, sliding_window_cache=1), "with sliding_window_cache"),
         (grouped(1, 1, 9, total=8), "room for more keys"),
+        (embedded(written=2), "without a mask"),
         (fused_conv("Gelu"), "FusedConv with 'Gelu'"),
         (fused_gemm("ScaledTanh"), "FusedGemm with 'ScaledTanh'"),
         (

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from benanza_runner.cuda.lowering.written_out import activated
+from benanza_runner.cuda.lowering.written_out.embedding import embedding
 from benanza_runner.cuda.lowering.written_out.multi_head import multi_head
 from benanza_runner.cuda.lowering.written_out.rotary import own_rotary, standard_rotary
 from benanza_runner.cuda.lowering.written_out.writing import Writing, given
@@ -97,6 +98,7 @@ _FORMS: dict[tuple[str, str], Callable[[Writing, Operator], None]] = {
     ("", "SimplifiedLayerNormalization"): _simplified_norm,
     (DOMAIN, "Attention"): _attention,
     (DOMAIN, "BiasGelu"): _gelu,
+    (DOMAIN, "EmbedLayerNormalization"): embedding,
     (DOMAIN, "FastGelu"): _gelu,
     (DOMAIN, "FusedConv"): activated.convolution,
     (DOMAIN, "FusedGemm"): activated.gemm,

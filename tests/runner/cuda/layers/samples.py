@@ -54,6 +54,12 @@ def sliced() -> Layer:
     return single("Slice", 1, (x,), (result,), starts=(1,), ends=(4,), axes=(1,))
 
 
+def dynamically_quantised(*shape: int) -> Layer:
+    """DynamicQuantizeLinear, with all its results."""
+    results = (Tensor("uint8", shape), floats(), Tensor("uint8", ()))
+    return single("DynamicQuantizeLinear", 11, (floats(*shape),), results)
+
+
 def shuffle(batch: int, rows: int, columns: int, *space: int) -> Layer:
     """Channels as a table of rows that is read by columns."""
     x, turned = floats(batch, rows * columns, *space), floats(batch, columns, rows, *space)
@@ -107,6 +113,9 @@ LAYERS: dict[str, Layer] = {
     "mul by channel": single("Mul", 14, (X, weights(8, 1, 1)), (X,)),
     "add to the last axis": single("Add", 14, (X, weights(9)), (X,)),
     "chain": chain(),
+    "dynamic quantisation": dynamically_quantised(3, 5, 64),
+    "dynamic quantisation of a vector": dynamically_quantised(3),
+    "dynamic quantisation of many": dynamically_quantised(128, 300),
     "max pool": pooling("MaxPool", 3, 6, strides=(2, 2)),
     "max pool, asymmetric pads": pooling("MaxPool", 3, 7, strides=(2, 2), pads=(0, 0, 1, 1)),
     "average pool": pooling("AveragePool", 3, 14, pads=(1, 1, 1, 1), count_include_pad=0),

@@ -43,6 +43,10 @@ from benanza_runner.cuda.lowering.products.prologue import has_prologue
 from benanza_runner.cuda.lowering.rankings import RANKINGS
 from benanza_runner.cuda.lowering.recurrent import RECURRENT
 from benanza_runner.cuda.lowering.reductions import REDUCTIONS
+from benanza_runner.cuda.lowering.regions.dynamic_quantisation import (
+    DYNAMIC_QUANTISATION,
+    lower_dynamic_quantisation,
+)
 from benanza_runner.cuda.lowering.regions.gathered_blocks import (
     GATHERED_BLOCKS,
     lower_gathered_blocks,
@@ -145,6 +149,8 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
     for tensor in layer.tensors:
         if tensor.value is None:
             element(tensor.dtype)
+    if layer.title() == DYNAMIC_QUANTISATION:
+        return Lowered(*lower_dynamic_quantisation(layer, values))
     if len(layer.operators) > 1 and len(layer.outputs) > 1:
         if is_merged_product(layer):
             return Lowered(*lower_merged_product(layer, values))

@@ -237,6 +237,36 @@ OWN = (
         "simplified layer norm": single(
             "SimplifiedLayerNormalization", 1, (ROWS, SCALE), (ROWS,), axis=-1, epsilon=1e-6
         ),
+        "own quantisation": single(
+            "QuantizeLinear",
+            1,
+            (ROWS, weights(64), Tensor("uint8", (64,), constant=True)),
+            (Tensor("uint8", (3, 5, 64)),),
+            DOMAIN,
+            axis=2,
+        ),
+        "own quantisation to 16 bits": single(
+            "QuantizeLinear",
+            1,
+            (ROWS, weights(), Tensor("uint16", (), constant=True)),
+            (Tensor("uint16", (3, 5, 64)),),
+            DOMAIN,
+        ),
+        "own dequantisation": single(
+            "DequantizeLinear",
+            1,
+            (Tensor("int16", (3, 5, 64)), weights(), Tensor("int16", (), constant=True)),
+            (ROWS,),
+            DOMAIN,
+        ),
+        "own grid sampled": single(
+            "GridSample",
+            1,
+            (floats(2, 3, 7, 9), floats(2, 4, 5, 2)),
+            (floats(2, 3, 4, 5),),
+            DOMAIN,
+            mode="bilinear",
+        ),
         "bias gelu": single("BiasGelu", 1, (ROWS, SCALE), (ROWS,), DOMAIN),
         "fast gelu": single("FastGelu", 1, (ROWS, SCALE), (ROWS,), DOMAIN),
         "quick gelu": single("QuickGelu", 1, (ROWS,), (ROWS,), DOMAIN),

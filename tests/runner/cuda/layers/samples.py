@@ -60,6 +60,12 @@ def dynamically_quantised(*shape: int) -> Layer:
     return single("DynamicQuantizeLinear", 11, (floats(*shape),), results)
 
 
+def grid_sampled(x: tuple[int, ...], output: tuple[int, ...], **more: AttributeValue) -> Layer:
+    """GridSample, with places that follow from the batch and the space of the result."""
+    grid = floats(x[0], *output[2:], len(x) - 2)
+    return single("GridSample", 22, (floats(*x), grid), (floats(*output),), "", **more)
+
+
 def shuffle(batch: int, rows: int, columns: int, *space: int) -> Layer:
     """Channels as a table of rows that is read by columns."""
     x, turned = floats(batch, rows * columns, *space), floats(batch, columns, rows, *space)
@@ -113,6 +119,14 @@ LAYERS: dict[str, Layer] = {
     "mul by channel": single("Mul", 14, (X, weights(8, 1, 1)), (X,)),
     "add to the last axis": single("Add", 14, (X, weights(9)), (X,)),
     "chain": chain(),
+    "grid sampled": grid_sampled((2, 3, 7, 9), (2, 3, 4, 5)),
+    "grid sampled to the corners": grid_sampled((2, 3, 7, 9), (2, 3, 4, 5), align_corners=1),
+    "grid sampled at borders": grid_sampled((2, 3, 7, 9), (2, 3, 1, 5), padding_mode="border"),
+    "grid sampled, nearest": grid_sampled((2, 3, 7, 9), (2, 3, 4, 5), mode="nearest"),
+    "grid sampled, nearest at borders": grid_sampled(
+        (2, 3, 7, 9), (2, 3, 4, 5), mode="nearest", padding_mode="border"
+    ),
+    "volume grid sampled": grid_sampled((1, 2, 3, 7, 5), (1, 2, 2, 4, 5)),
     "dynamic quantisation": dynamically_quantised(3, 5, 64),
     "dynamic quantisation of a vector": dynamically_quantised(3),
     "dynamic quantisation of many": dynamically_quantised(128, 300),

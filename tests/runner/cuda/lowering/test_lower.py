@@ -33,7 +33,7 @@ from tests.runner.cuda.layers.products import (
 )
 from tests.runner.cuda.layers.prologues import PROLOGUES
 from tests.runner.cuda.layers.recurrent import recurrent, with_input
-from tests.runner.cuda.layers.samples import LAYERS, chain, convolution
+from tests.runner.cuda.layers.samples import LAYERS, chain, convolution, grid_sampled
 from tests.runner.layers import conv_group, floats, operator, single, weights
 from tests.skipping.programs import need_program
 
@@ -309,6 +309,11 @@ def test_a_gate_on_another_value_is_no_activation() -> None:
         (grouped(1, 1, 9, k_quant_type="PER_TENSOR"), "with k_quant_type"),
         (grouped(1, 1, 9, sliding_window_cache=1), "with sliding_window_cache"),
         (grouped(1, 1, 9, total=8), "room for more keys"),
+        (grid_sampled((2, 3, 7, 9), (2, 3, 4, 5), mode="cubic"), "GridSample with cubic"),
+        (
+            grid_sampled((2, 3, 7, 9), (2, 3, 4, 5), padding_mode="reflection"),
+            "GridSample with reflection",
+        ),
         (embedded(written=2), "without a mask"),
         (fused_conv("Gelu"), "FusedConv with 'Gelu'"),
         (fused_gemm("ScaledTanh"), "FusedGemm with 'ScaledTanh'"),

@@ -51,6 +51,7 @@ from benanza_runner.cuda.lowering.regions.gathered_blocks import (
     GATHERED_BLOCKS,
     lower_gathered_blocks,
 )
+from benanza_runner.cuda.lowering.regions.grid_sampling import GRID_SAMPLING, lower_grid_sampling
 from benanza_runner.cuda.lowering.regions.lower_region import lower_region
 from benanza_runner.cuda.lowering.written_out.on_integers import is_on_integers, on_floats
 from benanza_runner.cuda.lowering.written_out.operators import (
@@ -101,6 +102,10 @@ _CHAINS: dict[str, Lower] = {
     "Conv": lambda layer, values: Lowered(*lower_convolution(layer, values)),
     "ConvTranspose": lambda layer, values: Lowered(*lower_convolution(layer, values)),
 }
+_AS_REGIONS: dict[str, Lower] = {
+    DYNAMIC_QUANTISATION: lambda layer, values: Lowered(*lower_dynamic_quantisation(layer, values)),
+    GRID_SAMPLING: lambda layer, values: Lowered(*lower_grid_sampling(layer, values)),
+}
 _SINGLE: dict[str, Single] = (
     {
         "Einsum": lower_ordering,
@@ -149,8 +154,8 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
     for tensor in layer.tensors:
         if tensor.value is None:
             element(tensor.dtype)
-    if layer.title() == DYNAMIC_QUANTISATION:
-        return Lowered(*lower_dynamic_quantisation(layer, values))
+    if layer.title() in _AS_REGIONS:
+        return _AS_REGIONS[layer.title()](layer, values)
     if len(layer.operators) > 1 and len(layer.outputs) > 1:
         if is_merged_product(layer):
             return Lowered(*lower_merged_product(layer, values))

@@ -88,6 +88,18 @@ def _quick_gelu(writing: Writing, operator: Operator) -> None:
     writing.add("Swish", 24, operator.inputs, operator.outputs[0], alpha=alpha)
 
 
+def _same(version: int) -> Callable[[Writing, Operator], None]:
+    """ONNX's operator of the same name and attributes, in this version."""
+
+    def write(writing: Writing, operator: Operator) -> None:
+        (result,) = operator.outputs
+        kinds = {attribute.name: attribute.value for attribute in operator.attributes}
+        shape = writing.shape(result)
+        writing.add(operator.op_type, version, operator.inputs, result, shape, **kinds)
+
+    return write
+
+
 def _attention(writing: Writing, operator: Operator) -> None:
     """`Attention`, whose first product makes queries, keys and values of its input."""
     raise UnsupportedError("no single call runs an Attention that projects its input first")
@@ -98,12 +110,15 @@ _FORMS: dict[tuple[str, str], Callable[[Writing, Operator], None]] = {
     ("", "SimplifiedLayerNormalization"): _simplified_norm,
     (DOMAIN, "Attention"): _attention,
     (DOMAIN, "BiasGelu"): _gelu,
+    (DOMAIN, "DequantizeLinear"): _same(21),
     (DOMAIN, "EmbedLayerNormalization"): embedding,
     (DOMAIN, "FastGelu"): _gelu,
     (DOMAIN, "FusedConv"): activated.convolution,
     (DOMAIN, "FusedGemm"): activated.gemm,
     (DOMAIN, "Gelu"): _gelu,
+    (DOMAIN, "GridSample"): _same(16),
     (DOMAIN, "MultiHeadAttention"): multi_head,
+    (DOMAIN, "QuantizeLinear"): _same(21),
     (DOMAIN, "QuickGelu"): _quick_gelu,
     (DOMAIN, "RotaryEmbedding"): own_rotary,
     (DOMAIN, "SkipLayerNormalization"): _norm_of_sum,

@@ -8,6 +8,7 @@ from onnx import TensorProto, numpy_helper
 from benanza_runner.onnx_layers.layer_model import LayerModelError, layer_model
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import OMITTED, Layer, Tensor, TensorValue
+from tests.runner.cuda.layers.own import embedded
 from tests.runner.layers import conv, conv_group, floats, operator, relu, single, weights
 
 
@@ -116,6 +117,11 @@ def test_elements_smaller_than_a_byte_are_packed_in_weights_only() -> None:
     loose = Tensor("int4", (3, 5))
     with pytest.raises(LayerModelError, match="int4 which is no weight"):
         layer_model(single("DequantizeLinear", 21, (loose, scale), (floats(3, 5),)))
+
+
+def test_an_embedding_has_a_place_for_the_mask_that_nobody_reads() -> None:
+    (node,) = layer_model(embedded()).proto.graph.node
+    assert [bool(name) for name in node.output] == [True, False]
 
 
 def test_strings_are_refused() -> None:

@@ -14,6 +14,11 @@ from benanza_schemas.layer import OMITTED, Attribute, Layer, Operator, Precision
 IR_VERSION = 10
 """The IR version of the models made here, which every ONNX Runtime knows since 1.18."""
 
+LEAST_OUTPUTS = {"EmbedLayerNormalization": 2}
+"""Of operators whose second result is optional, but whose node ONNX Runtime refuses if it has no
+place for it.
+"""
+
 
 class LayerModelError(ValueError):
     """No model can be made of a layer; the text says why."""
@@ -105,6 +110,7 @@ def _node(operator: Operator) -> NodeProto:
     node = NodeProto(op_type=operator.op_type, domain=operator.domain)
     node.input.extend(_name(index) for index in operator.inputs)
     node.output.extend(_name(index) for index in operator.outputs)
+    node.output.extend([""] * (LEAST_OUTPUTS.get(operator.op_type, 0) - len(node.output)))
     node.attribute.extend(
         _attribute(operator, attribute)
         for attribute in operator.attributes

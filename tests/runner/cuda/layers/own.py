@@ -175,8 +175,35 @@ OF_SEVERAL_ROWS = {
     ),
 }
 
+
+def embedded(
+    *, segments: bool = True, mask: bool = False, places: bool = False, written: int = 1
+) -> Layer:
+    """EmbedLayerNormalization of two sequences of five words, with as many of its results."""
+    ids, rows = Tensor("int32", (2, 5)), floats(2, 5, 64)
+    given = {0: ids, 2: weights(40, 64), 3: weights(9, 64), 5: weights(64), 6: weights(64)}
+    given |= {1: ids, 4: weights(3, 64)} if segments else {}
+    given |= {7: ids} if mask else {}
+    given |= {8: Tensor("int32", (1, 5))} if places else {}
+    at = {place: number for number, place in enumerate(given)}
+    read = tuple([at.get(place, -1) for place in range(max(given) + 1)])
+    results = (rows, Tensor("int32", (2,)), rows)[:written]
+    made = tuple(range(len(given), len(given) + written))
+    node = operator("EmbedLayerNormalization", 1, read, made, DOMAIN, epsilon=1e-5)
+    return canonical(Layer((*given.values(), *results), (node,), made))
+
+
+EMBEDDED = {
+    "embedding": embedded(),
+    "embedding without segments": embedded(segments=False),
+    "embedding with places": embedded(places=True),
+    "embedding with a mask": embedded(mask=True, written=2),
+    "embedding with a mask and its sum": embedded(mask=True, written=3),
+}
+
 OWN = (
     ROTARIES
+    | EMBEDDED
     | MULTI_HEADS
     | GROUPED
     | OF_SEVERAL_ROWS
@@ -225,8 +252,40 @@ OWN = (
         "simplified layer norm": single(
             "SimplifiedLayerNormalization", 1, (ROWS, SCALE), (ROWS,), axis=-1, epsilon=1e-6
         ),
+        "own quantisation": single(
+            "QuantizeLinear",
+            1,
+            (ROWS, weights(64), Tensor("uint8", (64,), constant=True)),
+            (Tensor("uint8", (3, 5, 64)),),
+            DOMAIN,
+            axis=2,
+        ),
+        "own quantisation to 16 bits": single(
+            "QuantizeLinear",
+            1,
+            (ROWS, weights(), Tensor("uint16", (), constant=True)),
+            (Tensor("uint16", (3, 5, 64)),),
+            DOMAIN,
+        ),
+        "own dequantisation": single(
+            "DequantizeLinear",
+            1,
+            (Tensor("int16", (3, 5, 64)), weights(), Tensor("int16", (), constant=True)),
+            (ROWS,),
+            DOMAIN,
+        ),
+        "own grid sampled": single(
+            "GridSample",
+            1,
+            (floats(2, 3, 7, 9), floats(2, 4, 5, 2)),
+            (floats(2, 3, 4, 5),),
+            DOMAIN,
+            mode="bilinear",
+        ),
         "bias gelu": single("BiasGelu", 1, (ROWS, SCALE), (ROWS,), DOMAIN),
         "fast gelu": single("FastGelu", 1, (ROWS, SCALE), (ROWS,), DOMAIN),
+        "quick gelu": single("QuickGelu", 1, (ROWS,), (ROWS,), DOMAIN),
+        "quick gelu of another factor": single("QuickGelu", 1, (ROWS,), (ROWS,), DOMAIN, alpha=1.0),
         "own gelu": single("Gelu", 1, (ROWS,), (ROWS,), DOMAIN),
     }
 )

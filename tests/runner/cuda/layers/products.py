@@ -5,6 +5,7 @@ from benanza_schemas.layer import AttributeValue, Layer, Tensor
 from benanza_schemas.operators.elementwise import GATES
 from benanza_schemas.operators.table import named
 from tests.runner.cuda.layers.more import fixed, layer, version
+from tests.runner.cuda.layers.own_products import ACTIVATED
 from tests.runner.layers import floats, operator, weights
 
 
@@ -97,7 +98,8 @@ ACTIVATIONS: dict[str, dict[str, AttributeValue]] = {
 """Those that are compared behind products, with their attributes."""
 
 FUSED: dict[str, Layer] = (
-    {
+    ACTIVATED
+    | {
         f"{product} + {op_type}": followed_by(op_type, product, **attributes)
         for product in ("Conv", "Gemm", "row")
         for op_type, attributes in ACTIVATIONS.items()

@@ -3,9 +3,11 @@
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor
 from tests.runner.cuda.layers.attention import ATTENTIONS
+from tests.runner.cuda.layers.gathered_blocks import GATHERED
 from tests.runner.cuda.layers.in_place import IN_PLACE
 from tests.runner.cuda.layers.more import MORE, fixed
 from tests.runner.cuda.layers.own import OWN
+from tests.runner.cuda.layers.own_products import FUSED_PRODUCTS
 from tests.runner.cuda.layers.products import PRODUCTS
 from tests.runner.cuda.layers.prologues import FOLDED
 from tests.runner.cuda.layers.quantised import ON_INTEGERS, QUANTISED
@@ -50,6 +52,18 @@ def gemm_relu() -> Layer:
 def sliced() -> Layer:
     x, result = floats(2, 9, 8), floats(2, 3, 8)
     return single("Slice", 1, (x,), (result,), starts=(1,), ends=(4,), axes=(1,))
+
+
+def dynamically_quantised(*shape: int) -> Layer:
+    """DynamicQuantizeLinear, with all its results."""
+    results = (Tensor("uint8", shape), floats(), Tensor("uint8", ()))
+    return single("DynamicQuantizeLinear", 11, (floats(*shape),), results)
+
+
+def grid_sampled(x: tuple[int, ...], output: tuple[int, ...], **more: AttributeValue) -> Layer:
+    """GridSample, with places that follow from the batch and the space of the result."""
+    grid = floats(x[0], *output[2:], len(x) - 2)
+    return single("GridSample", 22, (floats(*x), grid), (floats(*output),), "", **more)
 
 
 def shuffle(batch: int, rows: int, columns: int, *space: int) -> Layer:
@@ -105,6 +119,17 @@ LAYERS: dict[str, Layer] = {
     "mul by channel": single("Mul", 14, (X, weights(8, 1, 1)), (X,)),
     "add to the last axis": single("Add", 14, (X, weights(9)), (X,)),
     "chain": chain(),
+    "grid sampled": grid_sampled((2, 3, 7, 9), (2, 3, 4, 5)),
+    "grid sampled to the corners": grid_sampled((2, 3, 7, 9), (2, 3, 4, 5), align_corners=1),
+    "grid sampled at borders": grid_sampled((2, 3, 7, 9), (2, 3, 1, 5), padding_mode="border"),
+    "grid sampled, nearest": grid_sampled((2, 3, 7, 9), (2, 3, 4, 5), mode="nearest"),
+    "grid sampled, nearest at borders": grid_sampled(
+        (2, 3, 7, 9), (2, 3, 4, 5), mode="nearest", padding_mode="border"
+    ),
+    "volume grid sampled": grid_sampled((1, 2, 3, 7, 5), (1, 2, 2, 4, 5)),
+    "dynamic quantisation": dynamically_quantised(3, 5, 64),
+    "dynamic quantisation of a vector": dynamically_quantised(3),
+    "dynamic quantisation of many": dynamically_quantised(128, 300),
     "max pool": pooling("MaxPool", 3, 6, strides=(2, 2)),
     "max pool, asymmetric pads": pooling("MaxPool", 3, 7, strides=(2, 2), pads=(0, 0, 1, 1)),
     "average pool": pooling("AveragePool", 3, 14, pads=(1, 1, 1, 1), count_include_pad=0),
@@ -135,7 +160,9 @@ LAYERS: dict[str, Layer] = {
     **MERGED,
     **REGIONS,
     **IN_PLACE,
+    **GATHERED,
     **OWN,
+    **FUSED_PRODUCTS,
     **QUANTISED,
     **ON_INTEGERS,
 }

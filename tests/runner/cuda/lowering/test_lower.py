@@ -17,9 +17,11 @@ from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor
 from benanza_schemas.operators.elementwise import GATES
 from tests.runner.cuda.in_numpy.calls import compute
+from tests.runner.cuda.layers.gathered_blocks import gathered
 from tests.runner.cuda.layers.more import fixed, longs, resized, version
 from tests.runner.cuda.layers.more import layer as newest
-from tests.runner.cuda.layers.own import grouped, multi_head, positions, rotary
+from tests.runner.cuda.layers.own import embedded, grouped, multi_head, positions, rotary
+from tests.runner.cuda.layers.own_products import fused_conv, fused_gemm, fused_product
 from tests.runner.cuda.layers.products import (
     BYTES,
     FUSED,
@@ -31,7 +33,7 @@ from tests.runner.cuda.layers.products import (
 )
 from tests.runner.cuda.layers.prologues import PROLOGUES
 from tests.runner.cuda.layers.recurrent import recurrent, with_input
-from tests.runner.cuda.layers.samples import LAYERS, chain, convolution
+from tests.runner.cuda.layers.samples import LAYERS, chain, convolution, grid_sampled
 from tests.runner.layers import conv_group, floats, operator, single, weights
 from tests.skipping.programs import need_program
 
@@ -307,6 +309,32 @@ def test_a_gate_on_another_value_is_no_activation() -> None:
         (grouped(1, 1, 9, k_quant_type="PER_TENSOR"), "with k_quant_type"),
         (grouped(1, 1, 9, sliding_window_cache=1), "with sliding_window_cache"),
         (grouped(1, 1, 9, total=8), "room for more keys"),
+        (grid_sampled((2, 3, 7, 9), (2, 3, 4, 5), mode="cubic"), "GridSample with cubic"),
+        (
+            grid_sampled((2, 3, 7, 9), (2, 3, 4, 5), padding_mode="reflection"),
+            "GridSample with reflection",
+        ),
+        (embedded(written=2), "without a mask"),
+        (fused_conv("Gelu"), "FusedConv with 'Gelu'"),
+        (fused_gemm("ScaledTanh"), "FusedGemm with 'ScaledTanh'"),
+        (
+            fused_product((2, 9, 8), (9, 2, 8), (2, 9, 9), transBatchB=1, transB=1),
+            "with transposed batches",
+        ),
+        (
+            single(
+                "Attention",
+                1,
+                (floats(2, 5, 8), weights(8, 24), weights(24)),
+                (floats(2, 5, 8),),
+                "com.microsoft",
+                num_heads=2,
+            ),
+            "projects its input",
+        ),
+        (gathered("uint8", (40, 96), bits=1), "of 1 bits in uint8"),
+        (gathered("float8e4m3fn", (40, 96)), "in float8e4m3fn"),
+        (gathered("int4", (40, 96), constant=False), "of computed numbers"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_lowered_has_a_reason(layer: Layer, reason: str) -> None:

@@ -30,6 +30,10 @@ from benanza_runner.cuda.lowering.products.attention import (
 from benanza_runner.cuda.lowering.products.cached_attention import GROUPED, lower_cached_attention
 from benanza_runner.cuda.lowering.products.convolution import lower_convolution
 from benanza_runner.cuda.lowering.products.einsum import is_ordering, lower_ordering
+from benanza_runner.cuda.lowering.products.fused_product import (
+    FUSED_PRODUCTS,
+    lower_fused_product,
+)
 from benanza_runner.cuda.lowering.products.merged import (
     is_merged_product,
     lower_merged_product,
@@ -39,6 +43,15 @@ from benanza_runner.cuda.lowering.products.prologue import has_prologue
 from benanza_runner.cuda.lowering.rankings import RANKINGS
 from benanza_runner.cuda.lowering.recurrent import RECURRENT
 from benanza_runner.cuda.lowering.reductions import REDUCTIONS
+from benanza_runner.cuda.lowering.regions.dynamic_quantisation import (
+    DYNAMIC_QUANTISATION,
+    lower_dynamic_quantisation,
+)
+from benanza_runner.cuda.lowering.regions.gathered_blocks import (
+    GATHERED_BLOCKS,
+    lower_gathered_blocks,
+)
+from benanza_runner.cuda.lowering.regions.grid_sampling import GRID_SAMPLING, lower_grid_sampling
 from benanza_runner.cuda.lowering.regions.lower_region import lower_region
 from benanza_runner.cuda.lowering.written_out.on_integers import is_on_integers, on_floats
 from benanza_runner.cuda.lowering.written_out.operators import (
@@ -89,6 +102,10 @@ _CHAINS: dict[str, Lower] = {
     "Conv": lambda layer, values: Lowered(*lower_convolution(layer, values)),
     "ConvTranspose": lambda layer, values: Lowered(*lower_convolution(layer, values)),
 }
+_AS_REGIONS: dict[str, Lower] = {
+    DYNAMIC_QUANTISATION: lambda layer, values: Lowered(*lower_dynamic_quantisation(layer, values)),
+    GRID_SAMPLING: lambda layer, values: Lowered(*lower_grid_sampling(layer, values)),
+}
 _SINGLE: dict[str, Single] = (
     {
         "Einsum": lower_ordering,
@@ -121,6 +138,11 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
         return Lowered(call, operands, _weights(layer, values, operands))
     if own == GROUPED:
         return Lowered(*lower_cached_attention(layer, values))
+    if own in FUSED_PRODUCTS:
+        _refuse_integers(layer)
+        return Lowered(*lower_fused_product(layer, values))
+    if own == GATHERED_BLOCKS:
+        return Lowered(*lower_gathered_blocks(layer, values))
     if is_on_integers(layer):
         return lower(on_floats(layer), values)
     if consists_of_others(layer):
@@ -132,6 +154,8 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
     for tensor in layer.tensors:
         if tensor.value is None:
             element(tensor.dtype)
+    if layer.title() in _AS_REGIONS:
+        return _AS_REGIONS[layer.title()](layer, values)
     if len(layer.operators) > 1 and len(layer.outputs) > 1:
         if is_merged_product(layer):
             return Lowered(*lower_merged_product(layer, values))

@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from benanza_runner.cuda.lowering.written_out import activated
+from benanza_runner.cuda.lowering.written_out.embedding import embedding
 from benanza_runner.cuda.lowering.written_out.multi_head import multi_head
 from benanza_runner.cuda.lowering.written_out.rotary import own_rotary, standard_rotary
 from benanza_runner.cuda.lowering.written_out.writing import Writing, given
@@ -80,13 +82,44 @@ def _gelu(writing: Writing, operator: Operator) -> None:
     writing.add("Gelu", 20, (x,), operator.outputs[0], approximate=how)
 
 
+def _quick_gelu(writing: Writing, operator: Operator) -> None:
+    """`QuickGelu`, which approximates a Gelu by a sigmoid: a Swish with a factor."""
+    alpha = operator.number("alpha", 1.702)
+    writing.add("Swish", 24, operator.inputs, operator.outputs[0], alpha=alpha)
+
+
+def _same(version: int) -> Callable[[Writing, Operator], None]:
+    """ONNX's operator of the same name and attributes, in this version."""
+
+    def write(writing: Writing, operator: Operator) -> None:
+        (result,) = operator.outputs
+        kinds = {attribute.name: attribute.value for attribute in operator.attributes}
+        shape = writing.shape(result)
+        writing.add(operator.op_type, version, operator.inputs, result, shape, **kinds)
+
+    return write
+
+
+def _attention(writing: Writing, operator: Operator) -> None:
+    """`Attention`, whose first product makes queries, keys and values of its input."""
+    raise UnsupportedError("no single call runs an Attention that projects its input first")
+
+
 _FORMS: dict[tuple[str, str], Callable[[Writing, Operator], None]] = {
     ("", "RotaryEmbedding"): standard_rotary,
     ("", "SimplifiedLayerNormalization"): _simplified_norm,
+    (DOMAIN, "Attention"): _attention,
     (DOMAIN, "BiasGelu"): _gelu,
+    (DOMAIN, "DequantizeLinear"): _same(21),
+    (DOMAIN, "EmbedLayerNormalization"): embedding,
     (DOMAIN, "FastGelu"): _gelu,
+    (DOMAIN, "FusedConv"): activated.convolution,
+    (DOMAIN, "FusedGemm"): activated.gemm,
     (DOMAIN, "Gelu"): _gelu,
+    (DOMAIN, "GridSample"): _same(16),
     (DOMAIN, "MultiHeadAttention"): multi_head,
+    (DOMAIN, "QuantizeLinear"): _same(21),
+    (DOMAIN, "QuickGelu"): _quick_gelu,
     (DOMAIN, "RotaryEmbedding"): own_rotary,
     (DOMAIN, "SkipLayerNormalization"): _norm_of_sum,
     (DOMAIN, "SkipSimplifiedLayerNormalization"): _norm_of_sum,

@@ -83,7 +83,8 @@ def _written_step(layer: Layer, operator: Operator) -> Array:
 
 def quantised(slot: int) -> Rule:
     """Numbers of both signs. Weights are so small that two products fit into 16 bits: on CPUs
-    without VNNI, ONNX Runtime lets larger sums saturate. A bias is as large as a result.
+    without VNNI, ONNX Runtime lets larger sums saturate. A bias is as large as a result. In float8,
+    all are what random floats are in these steps.
     """
 
     def draw(layer: Layer, operator: Operator) -> Draw:
@@ -95,6 +96,8 @@ def quantised(slot: int) -> Rule:
                 return Draw(-60, 60) if tensor.constant else Draw(-100, 100)
             case "uint8":
                 return Draw(1, 60) if tensor.constant else Draw(1, 255)
+            case "float8e4m3fn":
+                return Draw(FLOATS.low / STEP, FLOATS.high / STEP, FLOATS.signed)
         return INTEGERS
 
     return draw

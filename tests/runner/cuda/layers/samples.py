@@ -3,6 +3,7 @@
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor
 from tests.runner.cuda.layers.attention import ATTENTIONS
+from tests.runner.cuda.layers.float8 import FLOAT8_CONVERSIONS
 from tests.runner.cuda.layers.in_place import IN_PLACE
 from tests.runner.cuda.layers.more import MORE, fixed
 from tests.runner.cuda.layers.own import OWN
@@ -137,5 +138,6 @@ LAYERS: dict[str, Layer] = {
     **IN_PLACE,
     **OWN,
     **QUANTISED,
+    **FLOAT8_CONVERSIONS,
     **ON_INTEGERS,
 }

@@ -3,7 +3,7 @@
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor
 from tests.runner.cuda.layers.attention import ATTENTIONS
-from tests.runner.cuda.layers.float8 import FLOAT8_CONVERSIONS
+from tests.runner.cuda.layers.float8 import FLOAT8_CONVERSIONS, FLOAT8_PRODUCTS
 from tests.runner.cuda.layers.in_place import IN_PLACE
 from tests.runner.cuda.layers.more import MORE, fixed
 from tests.runner.cuda.layers.own import OWN
@@ -139,5 +139,6 @@ LAYERS: dict[str, Layer] = {
     **OWN,
     **QUANTISED,
     **FLOAT8_CONVERSIONS,
+    **FLOAT8_PRODUCTS,
     **ON_INTEGERS,
 }

@@ -6,8 +6,9 @@ import numpy as np
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Shape
-from benanza_runner.cuda.device_tensor import DeviceTensor, stored_as, to_bits
+from benanza_runner.cuda.device_tensor import KEPT_AS_BYTES, DeviceTensor, stored_as, to_bits
 from benanza_runner.cuda.elements import IN_MEMORY
+from benanza_runner.onnx_layers.onnx_schemas import onnx_dtype
 from benanza_schemas.layer import Precision
 
 
@@ -22,9 +23,9 @@ class DeviceMemory:
 
     def copied(self, array: Array, order: tuple[int, ...], precision: Precision) -> DeviceTensor:
         """An array of the host as a tensor with this order of axes. Floats are rounded."""
-        name = array.dtype.name
+        name = onnx_dtype(array.dtype)
         if name in IN_MEMORY:
-            there = self._arrays.asarray(array.view(np.uint8) if name == "bool" else array)
+            there = self._arrays.asarray(array.view(np.uint8) if name in KEPT_AS_BYTES else array)
             return DeviceTensor(self._ordered(there, order), order, precision, name)
         there = self._arrays.asarray(array, dtype=np.float32)
         return DeviceTensor(to_bits(self._ordered(there, order), precision), order, precision)
@@ -43,7 +44,7 @@ class DeviceMemory:
 
     def floats(self, array: Array) -> Any:
         """An array of the host as float32 on the device."""
-        return self._arrays.asarray(array, dtype=np.float32)
+        return self._arrays.asarray(np.asarray(array, np.float32))
 
     def relative_error(self, result: Any, expected: Any) -> float:
         """‖result − expected‖ / ‖expected‖ of float32 arrays on the device; infinite if their sizes

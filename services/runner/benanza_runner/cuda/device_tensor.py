@@ -1,8 +1,8 @@
 """Tensors on the device, in the type of a precision and in a layout.
 
 float16 and bfloat16 are kept as `uint16`, because CuPy has no bfloat16 and kernels read both as
-bits. Integers keep their own type at every precision; bool is kept as `uint8`. This module works
-on CuPy's arrays without importing CuPy, so NumPy's arrays can stand in for them.
+bits. Integers keep their own type at every precision; bool and float8 are kept as `uint8`. This
+module works on CuPy's arrays without importing CuPy, so NumPy's arrays can stand in for them.
 """
 
 import ctypes
@@ -13,8 +13,12 @@ from typing import Any
 import numpy as np
 
 from benanza_runner.cuda.calls import Shape
+from benanza_runner.cuda.elements import FLOAT8
 from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.layer import Precision
+
+KEPT_AS_BYTES = frozenset(("bool", FLOAT8))
+"""Element types whose arrays hold `uint8`."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +26,7 @@ class DeviceTensor:
     """A tensor in memory. `order` lists the tensor's axes from the slowest to the fastest.
 
     `array` is contiguous and has its axes in that order. `element` names the element type of a
-    tensor of integers or bool, and is empty for floats of the precision.
+    tensor of integers, bool or float8, and is empty for floats of the precision.
     """
 
     array: Any
@@ -64,6 +68,8 @@ class DeviceTensor:
     def floats(self) -> Any:
         """A copy or view as float32, with its axes in ONNX's order."""
         inverse = tuple(self.order.index(axis) for axis in range(len(self.order)))
+        if self.element == FLOAT8:
+            return from_float8(self.array).transpose(inverse)
         if self.element:
             return self.array.astype(np.float32).transpose(inverse)
         return from_bits(self.array, self.precision).transpose(inverse)
@@ -71,7 +77,7 @@ class DeviceTensor:
     def poison(self) -> None:
         """Sets all bits, so that elements that nothing writes are seen.
 
-        A float is then NaN, an integer -1 or its greatest value, and a bool 255.
+        A float is then NaN, of 8 bits too, an integer -1 or its greatest value, and a bool 255.
         """
         self.array.reshape(-1).view(np.uint8).fill(0xFF)
 
@@ -93,7 +99,7 @@ class AppendedTensor(DeviceTensor):
 def stored_as(precision: Precision, element: str = "") -> np.dtype[Any]:
     """The type of arrays that hold floats of a precision, or elements of the named type."""
     if element:
-        return np.dtype("uint8" if element == "bool" else element)
+        return np.dtype("uint8" if element in KEPT_AS_BYTES else element)
     return np.dtype("float32" if PRECISIONS[precision].bytes == 4 else "uint16")
 
 
@@ -114,3 +120,15 @@ def from_bits(array: Any, precision: Precision) -> Any:
     if precision == "bf16":
         return (array.astype(np.uint32) << 16).view(np.float32)
     return array
+
+
+def from_float8(codes: Any) -> Any:
+    """The numbers that codes of float8e4m3fn stand for, as float32.
+
+    The bits of a float16 with the same sign, exponent and mantissa are 2^8 times too small, since
+    its exponents are counted from 15 instead of 7.
+    """
+    bits = codes.astype(np.uint16)
+    nan = ((bits & 0x7F) == 0x7F).astype(np.uint16) * 0x7C00
+    halves = (((bits & 0x80) << 8) | ((bits & 0x7F) << 7) | nan).view(np.float16)
+    return halves.astype(np.float32) * np.float32(256)

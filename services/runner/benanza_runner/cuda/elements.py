@@ -1,10 +1,14 @@
-"""Element types: the float of the precision, or an integer or bool as the layer has it.
+"""Element types: the float of the precision, or an integer, bool or float8 as the layer has it.
 
-An empty name stands for the float, whose type in memory follows from the precision.
+An empty name stands for the float, whose type in memory follows from the precision. Elements of
+float8e4m3fn are moved as their codes, which are integers: only what quantises, dequantises, casts
+or multiplies them takes them for numbers.
 """
 
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.element_types import FLOATS
+
+FLOAT8 = "float8e4m3fn"
 
 IN_MEMORY = {
     "bool": "unsigned char",
@@ -16,8 +20,9 @@ IN_MEMORY = {
     "uint32": "unsigned",
     "int64": "long long",
     "uint64": "unsigned long long",
+    FLOAT8: "unsigned char",
 }
-"""The types of C in memory, by ONNX's names, of all elements but floats."""
+"""The types of C in memory, by ONNX's names, of all elements but floats of the precision."""
 
 INDEX = "index"
 """The element type of an operand that is not in memory: each element is its own index."""
@@ -33,7 +38,7 @@ def element(dtype: str) -> str:
 
 
 def variable(name: str) -> str:
-    """The type of C in which elements of the named type are computed."""
+    """The type of C in which elements of the named type are computed, and codes of float8 held."""
     if not name:
         return "float"
-    return "int" if name == "bool" else "long long"
+    return "int" if name in ("bool", FLOAT8) else "long long"

@@ -12,7 +12,7 @@ from benanza_runner.arrays import Array
 from benanza_runner.onnx_layers.layer_model import LayerModel, layer_model
 from benanza_runner.onnx_layers.onnx_schemas import formal_types, numpy_dtype
 from benanza_runner.onnx_layers.random_values import random_value
-from benanza_runner.onnxruntime.session import CPU, session_options
+from benanza_runner.onnxruntime.session import CPU, on_cpu, session_options
 from benanza_schemas.element_types import FLOATS, PRECISIONS
 from benanza_schemas.layer import Layer, Precision
 
@@ -83,8 +83,14 @@ def _session(model: LayerModel, threads: int) -> ort.InferenceSession:
 def _results(
     session: ort.InferenceSession, layer: Layer, inputs: Mapping[str, Array]
 ) -> list[Array]:
-    arrays: list[Array] = session.run([f"t{index}" for index in layer.outputs], dict(inputs))
-    return arrays
+    # ONNX Runtime takes no arrays of types that NumPy lacks, and returns such as their bits.
+    given = {n: a if a.dtype.isbuiltin == 1 else on_cpu(a) for n, a in inputs.items()}
+    arrays: list[Array] = session.run([f"t{index}" for index in layer.outputs], given)
+    types = [numpy_dtype(layer.tensors[index].dtype) for index in layer.outputs]
+    return [
+        array if dtype.isbuiltin == 1 else array.view(dtype)
+        for array, dtype in zip(arrays, types, strict=True)
+    ]
 
 
 def _exact(layer: Layer) -> Layer:

@@ -58,9 +58,9 @@ STEP = 2.0**-6
 of two such scales, or ONNX Runtime wouldn't run its convolution on integers.
 """
 
-SPREAD = 61.7
+SPREAD = 60 + sqrt(3)
 """The scale of products of so many times the root of their terms, in steps: so results are all over
-the range, and few of them limited. It is no power of 2, or results would lie halfway between two
+the range, and few of them limited. It is no fraction, or results would lie halfway between two
 integers."""
 
 
@@ -83,7 +83,8 @@ def _written_step(layer: Layer, operator: Operator) -> Array:
 
 def quantised(slot: int) -> Rule:
     """Numbers of both signs. Weights are so small that two products fit into 16 bits: on CPUs
-    without VNNI, ONNX Runtime lets larger sums saturate. A bias is as large as a result.
+    without VNNI, ONNX Runtime lets larger sums saturate. A bias is as large as a result. In float8,
+    all are what random floats are in these steps.
     """
 
     def draw(layer: Layer, operator: Operator) -> Draw:
@@ -92,9 +93,11 @@ def quantised(slot: int) -> Rule:
             case "int32":
                 return Draw(1000, 10_000)
             case "int8":
-                return Draw(-60, 60) if tensor.constant else Draw(-100, 100)
+                return Draw(1, 60 if tensor.constant else 100, signed=True)
             case "uint8":
                 return Draw(1, 60) if tensor.constant else Draw(1, 255)
+            case "float8e4m3fn":
+                return Draw(FLOATS.low / STEP, FLOATS.high / STEP, FLOATS.signed)
         return INTEGERS
 
     return draw

@@ -28,6 +28,11 @@ def numpy_dtype(dtype: str) -> np.dtype[Any]:
     return numpy_type
 
 
+def onnx_dtype(dtype: np.dtype[Any]) -> str:
+    """The reverse of `numpy_dtype`: the element type for a type of NumPy's or ml_dtypes'."""
+    return FROM_ONNX[onnx.helper.np_dtype_to_tensor_dtype(dtype)]
+
+
 def schema(operator: Operator) -> onnx.defs.OpSchema | None:
     """The definition of an operator in its version, or None for one that is neither ONNX's nor
     ONNX Runtime's.

@@ -100,10 +100,11 @@ def _block(dtype: np.dtype[Any], draw: Draw) -> Array:
         return random.integers(0, 2, BLOCK).astype(np.bool_)
     if "int" in dtype.name:
         most: int = ml_dtypes.iinfo(dtype).max  # type: ignore[no-untyped-call]  # as it stands
-        return random.integers(int(draw.low), min(int(draw.high), most) + 1, BLOCK).astype(dtype)
-    numbers = random.uniform(draw.low, draw.high, BLOCK)
+        numbers: Array = random.integers(int(draw.low), min(int(draw.high), most) + 1, BLOCK)
+    else:
+        numbers = random.uniform(draw.low, draw.high, BLOCK)
     if draw.signed:
-        numbers *= random.choice((-1.0, 1.0), BLOCK)
+        numbers = numbers * random.choice((-1, 1), BLOCK)
     return numbers.astype(dtype)
 
 

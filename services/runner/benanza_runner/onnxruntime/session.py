@@ -99,12 +99,12 @@ def session_options(
         # A layer must run where it is said to run, or not at all.
         options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
     if constants:
-        values = [_on_cpu(array) for array in constants.values()]
+        values = [on_cpu(array) for array in constants.values()]
         options.add_external_initializers(list(constants), values)
     return options
 
 
-def _on_cpu(array: Array) -> Any:
+def on_cpu(array: Array) -> Any:
     """An array as ONNX Runtime takes it, on the same memory."""
     if array.dtype.isbuiltin == 1:
         return ort.OrtValue.ortvalue_from_numpy(array)
@@ -115,7 +115,7 @@ def _on_cpu(array: Array) -> Any:
 def _on_device(array: Array, provider: Provider) -> Any:
     """An array in memory of the device."""
     if provider.device == "cpu":
-        return _on_cpu(array)
+        return on_cpu(array)
     if array.dtype.isbuiltin == 1:
         return ort.OrtValue.ortvalue_from_numpy(array, provider.device)
     # Types that NumPy lacks are taken there by a model: a binding copies its input as needed.
@@ -127,7 +127,7 @@ def _on_device(array: Array, provider: Provider) -> Any:
         model.SerializeToString(), options, providers=[(provider.name, dict(provider.options))]
     )
     binding = session.io_binding()
-    binding.bind_ortvalue_input("from", _on_cpu(array))
+    binding.bind_ortvalue_input("from", on_cpu(array))
     binding.bind_ortvalue_output("to", there)
     session.run_with_iobinding(binding)
     return there

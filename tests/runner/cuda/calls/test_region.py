@@ -19,6 +19,7 @@ def elementwise(result: str, element: str = "", read: str = "") -> Elementwise:
         (elementwise("rintf(t0)"), True),
         (elementwise("floorf(t0) * 2.0f"), True),
         (elementwise("t0 > 1.0f", "bool"), True),
+        (elementwise("float8_number(float8_code(t0))"), True),
         (elementwise("(long long)t0", "int64"), True),
         (elementwise("expf(t0)"), False),
         (elementwise("in0 + 1", "int64", "int64"), False),

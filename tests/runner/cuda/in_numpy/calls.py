@@ -18,11 +18,11 @@ from benanza_runner.cuda.calls import (
     Call,
     Concatenation,
     Convolution,
+    EightBitProduct,
     ElementGathering,
     ElementScattering,
     Elementwise,
     Gathering,
-    IntegerProduct,
     Matrices,
     MergedProduct,
     Normalisation,
@@ -45,8 +45,10 @@ from benanza_runner.cuda.calls import (
     View,
 )
 from benanza_runner.cuda.calls.region import Given
+from benanza_runner.cuda.elements import FLOAT8
 from benanza_runner.cuda.feature_maps import feature_maps
 from benanza_runner.cuda.lowering.regions.as_region import as_region
+from benanza_runner.onnx_layers.onnx_schemas import numpy_dtype
 from tests.runner.cuda.in_numpy import moves, recurrent, rows
 from tests.runner.cuda.in_numpy.attention import attention, cached_attention
 from tests.runner.cuda.kernels.regions import on_host
@@ -113,8 +115,8 @@ def _one(call: Call, operands: Mapping[str, Array]) -> Array:
             return transposed_convolution(call, operands)
         case Product():
             return matrix_product(call, operands)
-        case IntegerProduct():
-            return integer_product(call, operands)
+        case EightBitProduct():
+            return eight_bit_product(call, operands)
         case PackedProduct():
             return packed_product(call, operands)
         case Quantised():
@@ -230,9 +232,9 @@ def _window(
     )
 
 
-def integer_product(call: IntegerProduct, operands: Mapping[str, Array]) -> Array:
-    a = operands["a"].reshape(call.m, call.k).astype(np.int64)
-    b = operands["b"].astype(np.int64)
+def eight_bit_product(call: EightBitProduct, operands: Mapping[str, Array]) -> Array:
+    kind = np.float64 if call.a_element == FLOAT8 else np.int64
+    a, b = operands["a"].reshape(call.m, call.k).astype(kind), operands["b"].astype(kind)
     if call.a_zero:
         a = a - operands["a_zero"].reshape(1, 1).astype(np.int64)
     if call.b_zeros:
@@ -260,13 +262,16 @@ def packed_product(call: PackedProduct, operands: Mapping[str, Array]) -> Array:
 
 def quantised(call: Quantised, operands: Mapping[str, Array]) -> Array:
     factors = ("input", "filter") if isinstance(call.sums, Convolution) else ("a", "b")
-    sums = _one(call.sums, {name: operands[name].astype(np.int64) for name in factors})
+    kind = np.float64 if call.of_float8 else np.int64
+    sums = _one(call.sums, {name: operands[name].astype(kind) for name in factors})
     space = len(call.output) - 2 if isinstance(call.sums, Convolution) else 0
     by_channel = {name: operands[name].reshape(-1, *(1,) * space) for name in ("scale", "bias")}
     result = sums * by_channel["scale"] + by_channel["bias"]
     if call.residual:
         result = result + call.factor * operands["residual"].astype(np.float64).reshape(call.output)
     result = ACTIVATIONS[call.activation](result, *call.numbers) * call.step
+    if call.element == FLOAT8:
+        return np.clip(result, -448, 448).astype(numpy_dtype(FLOAT8)).astype(np.float64)
     if call.element:
         limits = np.iinfo(call.element)
         result = np.clip(np.rint(result), limits.min, limits.max)

@@ -39,18 +39,18 @@ class Unit:
     def dequantised(
         self, dtype: str, *shape: int, constant: bool = False, axis: int | None = None
     ) -> int:
-        """Integers as floats; with scales along an axis if one is named."""
+        """Integers or float8 as floats; with scales along an axis if one is named."""
         integers = self.tensor(dtype, *shape, constant=constant)
         sizes = () if axis is None else (shape[axis],)
         scale, zero = self.weights(*sizes), self.tensor(dtype, *sizes, constant=True)
         more = {} if axis is None else {"axis": axis}
         inputs = (integers, scale, zero)
-        return self.add("DequantizeLinear", inputs, floats(*shape), 13, **more)
+        return self.add("DequantizeLinear", inputs, floats(*shape), _version(dtype), **more)
 
     def quantised(self, x: int, dtype: str) -> int:
         scale, zero = self.weights(), self.tensor(dtype, constant=True)
         result = Tensor(dtype, self.tensors[x].shape)
-        return self.add("QuantizeLinear", (x, scale, zero), result, 13)
+        return self.add("QuantizeLinear", (x, scale, zero), result, _version(dtype))
 
     def layer(self) -> Layer:
         return canonical(Layer(tuple(self.tensors), tuple(self.operators), (self.last,)))
@@ -58,6 +58,10 @@ class Unit:
     @property
     def last(self) -> int:
         return len(self.tensors) - 1
+
+
+def _version(dtype: str) -> int:
+    return 19 if dtype == "float8e4m3fn" else 13
 
 
 def conv(
@@ -143,8 +147,9 @@ def behind(unit: Unit, value: int, after: Sequence[str], result: str) -> Layer:
             case "residual":
                 other = unit.tensor("float32", *shape)
                 value = unit.add("Add", (other, value), floats(*shape), 14)
-            case "quantised residual":
-                other = unit.dequantised("int8", *shape)
+            case "quantised residual" | "float8 residual":
+                kind = "float8e4m3fn" if "float8" in op_type else "int8"
+                other = unit.dequantised(kind, *shape)
                 value = unit.add("Add", (value, other), floats(*shape), 14)
             case _:
                 version = 13 if op_type == "Sigmoid" else 14

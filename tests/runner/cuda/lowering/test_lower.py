@@ -38,6 +38,7 @@ from tests.runner.layers import conv_group, floats, operator, single, weights
 from tests.skipping.programs import need_program
 
 VECTOR = floats(3, 5)
+FLOAT8 = Tensor("float8e4m3fn", (4,))
 _ALONE = [name for name in sorted(OPERATORS) if onnx.defs.get_schema(name).max_input == 1]
 UNARY = ["Identity", *_ALONE]
 BINARY = sorted(OPERATORS - {*UNARY, "Clip"})
@@ -57,7 +58,8 @@ def check(layer: Layer, folder: Path) -> None:
     }
     found = compute(lowered.call, operands, folder)
     for result, expected in zip(found, given.outputs, strict=True):
-        np.testing.assert_allclose(result.reshape(expected.shape), expected, 1e-4, 1e-5)
+        numbers = expected.astype(np.float32) if expected.dtype.isbuiltin == 2 else expected
+        np.testing.assert_allclose(result.reshape(numbers.shape), numbers, 1e-4, 1e-5)
     inputs = [given.values[i] for i in layer.inputs() if not layer.tensors[i].constant]
     for name, array in lowered.operands.items():
         assert name in lowered.weights or any(array is each for each in inputs), name
@@ -296,6 +298,8 @@ def test_a_gate_on_another_value_is_no_activation() -> None:
         ),
         (of_bytes(BYTES, SIGNED_WEIGHTS, (5, 1)), "zero point for each row"),
         (resized(18, mode="cubic", antialias=1), "antialiasing"),
+        (newest("Cast", (floats(4),), FLOAT8, to=17, saturate=0), "without saturation"),
+        (newest("Cast", (FLOAT8,), longs(4), to=7), "a Cast of float8e4m3fn to int64"),
         (conv_group(8, 6, "Relu", "Add"), "after the activation"),
         (conv_group(8, 6, "Add", "BatchNormalization"), "after a residual"),
         (rotary((1, 5, 48), 16, positions(1)), "from one position on"),

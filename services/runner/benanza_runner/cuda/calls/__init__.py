@@ -8,8 +8,8 @@ from benanza_runner.cuda.calls.attention import Attention, CachedAttention
 from benanza_runner.cuda.calls.compute import (
     AnyConvolution,
     Convolution,
+    EightBitProduct,
     Elementwise,
-    IntegerProduct,
     Matrices,
     MergedProduct,
     Normalisation,
@@ -51,11 +51,11 @@ __all__ = [
     "Call",
     "Concatenation",
     "Convolution",
+    "EightBitProduct",
     "ElementGathering",
     "ElementScattering",
     "Elementwise",
     "Gathering",
-    "IntegerProduct",
     "Matrices",
     "MergedProduct",
     "Normalisation",
@@ -85,7 +85,7 @@ Call = (
     | TransposedConvolution
     | Product
     | MergedProduct
-    | IntegerProduct
+    | EightBitProduct
     | PackedProduct
     | Quantised
     | Pooling

@@ -116,12 +116,13 @@ class MergedProduct(msgspec.Struct, frozen=True):
     count: int
 
 
-class IntegerProduct(msgspec.Struct, frozen=True):
-    """`(a - a_zero) · (b - b_zero)` of 8-bit integers, in int32.
+class EightBitProduct(msgspec.Struct, frozen=True):
+    """`(a - a_zero) · (b - b_zero)` of 8-bit integers, in int32; or `a · b` of float8e4m3fn, in
+    float32.
 
-    Operands: `a` is m×k and the weight `b` k×n, of these types of elements. If `a_zero`, there is
-    an operand of that name with one element; if `b_zeros`, `b_zero` has so many: one, or one for
-    each column. `output` is the shape that the layer gives the result.
+    Operands: `a` is m×k and the weight `b` k×n, of these types of elements: both integers, or both
+    float8. If `a_zero`, there is an operand of that name with one element; if `b_zeros`, `b_zero`
+    has so many: one, or one for each column. `output` is the shape that the layer gives the result.
     """
 
     output: Shape

@@ -134,7 +134,7 @@ JOINED = {
 }
 """What joins two elements in C, for each kind of `Reduced`."""
 
-_ROUNDING = re.compile(r"\b(rint|floor|ceil|round|trunc|fmod)f\(")
+_ROUNDING = re.compile(r"\b((rint|floor|ceil|round|trunc|fmod)f|float8_code)\(")
 
 RegionValue = (
     Given

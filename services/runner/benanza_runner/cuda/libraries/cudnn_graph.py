@@ -13,7 +13,7 @@ from benanza_runner.cuda.calls import (
     Attention,
     CachedAttention,
     Convolution,
-    IntegerProduct,
+    EightBitProduct,
     Product,
     Quantised,
 )
@@ -68,7 +68,7 @@ class CudnnGraph:
             yield from behind_appending(self, workspace, call)
         elif isinstance(call, Quantised) and isinstance(call.sums, Convolution):
             yield from self._quantised(workspace, call, call.sums)
-        elif isinstance(call, Quantised) and isinstance(call.sums, IntegerProduct):
+        elif isinstance(call, Quantised) and isinstance(call.sums, EightBitProduct):
             result = workspace.result(call.output, None, call.element)
             build = quantised_product(workspace, call, call.sums)
             yield from self._planned(workspace, "", result, build)

@@ -14,6 +14,7 @@ import numpy as np
 from benanza_runner.cuda.calls import Quantised, Shape
 from benanza_runner.cuda.candidate import Candidate, NotApplicableError
 from benanza_runner.cuda.device_tensor import DeviceTensor
+from benanza_runner.cuda.elements import FLOAT8
 from benanza_runner.cuda.libraries.cudnn_tiles import ENGINE
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.workspace import MAX_SCRATCH_BYTES, Workspace
@@ -26,7 +27,11 @@ TYPES: dict[Precision, Any] = {
     "fp16": cudnn.data_type.HALF,
     "bf16": cudnn.data_type.BFLOAT16,
 }
-INTEGERS = {"int8": cudnn.data_type.INT8, "uint8": cudnn.data_type.UINT8}
+EIGHT_BITS = {
+    "int8": cudnn.data_type.INT8,
+    "uint8": cudnn.data_type.UINT8,
+    FLOAT8: cudnn.data_type.FP8_E4M3,
+}
 """Its types for elements that aren't floats of the precision."""
 
 DESELECTED = "Deselecting execution plan"
@@ -98,9 +103,9 @@ class OperationGraph:
         """What cuDNN calls the type of a tensor's elements."""
         if not tensor.element:
             return TYPES[tensor.precision]
-        if tensor.element not in INTEGERS:
+        if tensor.element not in EIGHT_BITS:
             raise UnsupportedError(f"its graphs take no {tensor.element}")
-        return INTEGERS[tensor.element]
+        return EIGHT_BITS[tensor.element]
 
     def part(
         self, operand: DeviceTensor, start: int, shape: Sequence[int], strides: Sequence[int]

@@ -1,4 +1,4 @@
-"""Quantised convolutions and products as cuDNN's graphs: sums in int32, then scaled as float32.
+"""Quantised convolutions and products as cuDNN's graphs: sums, then scaled as float32.
 
 Source: nvidia-cudnn-frontend 1.32, `cudnn/_pygraph.py`: an operation has a type in which it
 computes, and a virtual tensor one of its own.
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import cudnn
 import cupy
 
-from benanza_runner.cuda.calls import Convolution, IntegerProduct, Quantised, Shape
+from benanza_runner.cuda.calls import Convolution, EightBitProduct, Quantised, Shape
 from benanza_runner.cuda.candidate import Run
 from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.cuda.kernels.integers.padded_maps import padded_map
@@ -22,7 +22,6 @@ from benanza_runner.cuda.libraries.cudnn_plans import Build, Built, OperationGra
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.workspace import Workspace
 
-SUMS = cudnn.data_type.INT32
 CHANNELS = 16
 """Of an image, whose channels are no multiple of it, as many more are read: Tensor Cores do so."""
 
@@ -61,12 +60,14 @@ def quantised_convolution(
             shape, pads = (*shape[:2], *map(sum, edges)), sums.pads_before
             moves |= {"pre_padding": [0, 0], "post_padding": [0, 0]}
         written, before = padded_map(x, shape, pads, channels)
-        x = DeviceTensor(written, order, x.precision, "int8")
+        x = DeviceTensor(written, order, x.precision, filters.element)
         wide = cupy.pad(filters.array, [(0, 0)] * (filters.array.ndim - 1) + [(0, more)])
-        filters = DeviceTensor(wide, order, x.precision, "int8")
+        filters = DeviceTensor(wide, order, x.precision, filters.element)
 
     def build(graph: OperationGraph, ir: Any) -> Built:
-        value = ir.conv_fprop(graph.input(x), graph.input(filters), **moves, compute_data_type=SUMS)
+        value = ir.conv_fprop(
+            graph.input(x), graph.input(filters), **moves, compute_data_type=_sums(call)
+        )
 
         def by_channel(operand: DeviceTensor) -> Any:
             return vector(graph, operand, sums.output)
@@ -80,7 +81,7 @@ def quantised_convolution(
     return PreparedGraph(build, before)
 
 
-def quantised_product(workspace: Workspace, call: Quantised, sums: IntegerProduct) -> Build:
+def quantised_product(workspace: Workspace, call: Quantised, sums: EightBitProduct) -> Build:
     """Builds the graph of a quantised product; the weights lie with the rows of k in a line."""
 
     def build(graph: OperationGraph, ir: Any) -> Built:
@@ -88,7 +89,7 @@ def quantised_product(workspace: Workspace, call: Quantised, sums: IntegerProduc
         a, b = workspace.operand("a"), workspace.operand("b", (1, 0))
         first = graph.tensor(a.pointer, (1, m, k), (m * k, k, 1), graph.type(a))
         second = graph.tensor(b.pointer, (1, k, n), (n * k, 1, k), graph.type(b))
-        value = ir.matmul(first, second, compute_data_type=SUMS)
+        value = ir.matmul(first, second, compute_data_type=_sums(call))
         shape, steps = (1, m, n), (m * n, n, 1)
 
         def by_column(operand: DeviceTensor) -> Any:
@@ -105,6 +106,11 @@ def quantised_product(workspace: Workspace, call: Quantised, sums: IntegerProduc
     return build
 
 
+def _sums(call: Quantised) -> Any:
+    """What cuDNN calls the type of the sums, in which products are added up."""
+    return cudnn.data_type.FLOAT if call.of_float8 else cudnn.data_type.INT32
+
+
 def _scaled(
     workspace: Workspace,
     call: Quantised,
@@ -115,8 +121,8 @@ def _scaled(
     vector_of: Callable[[DeviceTensor], Any],
     residual: Callable[[], Any],
 ) -> Any:
-    """What follows the sums. cuDNN rounds and limits what it writes as integers."""
-    value = value.set_data_type(SUMS)
+    """What follows the sums. cuDNN rounds and limits what it writes in 8 bits."""
+    value = value.set_data_type(_sums(call))
     value = ir.mul(value, vector_of(workspace.exact("scale")))
     value = ir.add(value, vector_of(bias))
     if call.residual:

@@ -6,7 +6,7 @@ import numpy as np
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Call, Padding, Resizing
-from benanza_runner.cuda.elements import element
+from benanza_runner.cuda.elements import FLOAT8, element
 from benanza_runner.cuda.lowering.constants import constants, whole_constants
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer, Operator
@@ -29,6 +29,8 @@ def _padding(layer: Layer, values: Mapping[int, Array]) -> Lowering:
         pads = whole_constants(layer, values, 1) or (0,) * (2 * rank)
         value = float((constants(layer, values, 2) or (0.0,))[0])
         axes = whole_constants(layer, values, 3) or tuple(range(rank))
+    if x.dtype == FLOAT8 and value:
+        raise UnsupportedError("a Pad of float8 with another number than 0 is not supported yet")
     if mode not in ("constant", "edge", "reflect", "wrap"):
         raise UnsupportedError(f"a Pad in mode {mode} is not supported yet")
     if mode != "constant" and min(pads) < 0:

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from math import inf
 from typing import Any, NamedTuple
 
-from benanza_runner.cuda.calls import Quantised, Region
+from benanza_runner.cuda.calls import Quantised
 from benanza_runner.cuda.candidate import Candidate, NotApplicableError, failed
 from benanza_runner.cuda.device_tensor import DeviceTensor
+from benanza_runner.cuda.elements import FLOAT8
+from benanza_runner.cuda.lowering.regions.as_region import as_region
 from benanza_runner.cuda.search.guard import BLOCKLISTED, Guard
 from benanza_runner.cuda.search.instruments import Timer
 from benanza_runner.cuda.search.replays import SCREENING_US
@@ -21,6 +23,16 @@ from benanza_schemas.vocabulary import CacheState
 ROUNDED = 3e-3
 """The tolerance of integers of 8 bits that were rounded. Where one in a hundred is off by one, the
 error is 0.0026 of a norm of 38 for each: numbers halfway between two depend on the last place."""
+
+ROUNDED_TO_FLOAT8 = 4e-2
+"""The tolerance of float8e4m3fn that were rounded. Numbers of three bits of mantissa are 6 to 12%
+apart, so the error is 0.04 where one in five is the next one. Rounded towards zero, it is 0.06."""
+
+SUMMED_FLOAT8 = 2e-2
+"""The tolerance of floats that are sums of products of float8. Tensor Cores of Hopper keep 13 bits
+of such a sum behind its first one, unless a library adds parts of it up elsewhere, and cut the rest
+off: after 4096 terms the error is 0.002, and after 16,384 it is 0.01. A number that was rounded to
+float8 by mistake is off by 0.027."""
 
 
 class Checked(NamedTuple):
@@ -87,13 +99,16 @@ def check(
 
 
 def _tolerance(workspace: Workspace, result: DeviceTensor) -> float:
-    """Integers are exact, unless they were rounded: then a few may be the next ones."""
+    """Elements other than floats are exact, unless they were rounded: then a few may be the next
+    ones.
+    """
+    call, allowed = workspace.call, PRECISIONS[workspace.precision].tolerance
     if not result.element:
-        return PRECISIONS[workspace.precision].tolerance
-    call = workspace.call
-    rounds = isinstance(call, Quantised) or (isinstance(call, Region) and call.rounds)
-    if rounds:
-        return max(ROUNDED, PRECISIONS[workspace.precision].tolerance)
+        summed = isinstance(call, Quantised) and call.of_float8
+        return max(SUMMED_FLOAT8, allowed) if summed else allowed
+    region = as_region(call, workspace.computed)
+    if isinstance(call, Quantised) or (region is not None and region.rounds):
+        return max(ROUNDED_TO_FLOAT8 if result.element == FLOAT8 else ROUNDED, allowed)
     return PRECISIONS["fp32"].tolerance
 
 

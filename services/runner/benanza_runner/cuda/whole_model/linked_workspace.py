@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from benanza_runner.cuda.calls import (
+    EightBitProduct,
     Elementwise,
-    IntegerProduct,
     Recurrence,
     Shape,
 )
@@ -106,7 +106,7 @@ class LinkedWorkspace(Workspace):
         Where candidates had a matrix in several orders of axes, the last one counts. There are none
         where the library reads a copy that it has packed in its own way.
         """
-        if isinstance(self.call, IntegerProduct | Recurrence):
+        if isinstance(self.call, EightBitProduct | Recurrence):
             return []
         return list({name: tensor for (name, _), tensor in self._operands.items()}.values())
 

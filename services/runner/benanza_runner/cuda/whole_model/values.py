@@ -15,6 +15,7 @@ from benanza_runner.cuda.kernels.layout_conversion import layout_conversion, sam
 from benanza_runner.cuda.layouts import Order
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.whole_model.arena import Arena
+from benanza_runner.onnx_layers.onnx_schemas import onnx_dtype
 from benanza_schemas.layer import Precision
 
 
@@ -90,7 +91,7 @@ class Values:
         """
         known = self._tensors.get(name)
         if known is None:
-            element = given.dtype.name if given is not None else ""
+            element = onnx_dtype(given.dtype) if given is not None else ""
             element = element if element in IN_MEMORY else ""
             # It is filled now, and read after the calls before have written what they write.
             target = self.write(name, shape, order, element, unused=True)

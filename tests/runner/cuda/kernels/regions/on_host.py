@@ -12,7 +12,8 @@ import numpy as np
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Region, Shape
 from benanza_runner.cuda.calls.region import Given
-from benanza_runner.cuda.device_tensor import stored_as
+from benanza_runner.cuda.device_tensor import from_float8, stored_as
+from benanza_runner.cuda.elements import FLOAT8
 from benanza_runner.cuda.feature_maps import feature_maps
 from benanza_runner.cuda.kernels.regions.kernel import NAME, KernelSource, KernelWriter
 from benanza_runner.cuda.kernels.regions.section import RegionResult
@@ -33,6 +34,7 @@ static Place blockIdx, threadIdx, blockDim;
 template <typename V> static V __shfl_xor_sync(unsigned, V v, int) { return v; }
 static void __syncthreads() {}
 static float __int_as_float(int bits) { float found; memcpy(&found, &bits, 4); return found; }
+static int __float_as_int(float v) { int found; memcpy(&found, &v, 4); return found; }
 """
 """What CUDA defines, for a block of one thread."""
 
@@ -68,14 +70,17 @@ class _Kernel(NamedTuple):
 def region(
     call: Region, operands: Mapping[str, Array], folder: Path, variants: Sequence[Variant]
 ) -> list[list[Array]]:
-    """The results in float32, by a kernel of each of the variants."""
+    """The results, of float8 in float32, by a kernel of each of the variants."""
     kernels = [_kernel(call, operands, variant) for variant in variants]
+    float8 = {n for n, at in enumerate(call.outputs) if call.values[at].element == FLOAT8}
     for kernel, run in zip(kernels, _compiled(kernels, folder), strict=True):
         run(*kernel.pointers())
     return [
         [
-            result.transpose(np.argsort(order))
-            for result, order in zip(kernel.results, kernel.orders, strict=True)
+            (from_float8(result) if number in float8 else result).transpose(np.argsort(order))
+            for number, (result, order) in enumerate(
+                zip(kernel.results, kernel.orders, strict=True)
+            )
         ]
         for kernel in kernels
     ]
@@ -110,7 +115,8 @@ def _order(shape: Shape, maps: frozenset[Shape]) -> tuple[int, ...]:
 def _in_memory(operand: Array, value: Given, maps: frozenset[Shape]) -> Array:
     """The operand with its axes in the order that the region wants."""
     order = value.order or _order(operand.shape, maps)
-    lying = np.array(operand.transpose(order), stored_as("fp32", value.element), order="C")
+    stored = operand.view(np.uint8) if value.element == FLOAT8 else operand
+    lying = np.array(stored.transpose(order), stored_as("fp32", value.element), order="C")
     return lying.transpose(np.argsort(order))
 
 

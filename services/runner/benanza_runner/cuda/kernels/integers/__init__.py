@@ -1,1 +1,1 @@
-"""Kernels for products and feature maps of 8-bit integers."""
+"""Kernels for products and feature maps of 8-bit integers and floats."""

@@ -1,6 +1,7 @@
-"""Feature maps of 8-bit integers as Tensor Cores take them: signed, with channels in whole groups.
+"""Feature maps of 8 bits as Tensor Cores take them: signed, with channels in whole groups.
 
 Unsigned integers are moved by 128. Then 0 is -128, so the pads around the map are written as well.
+Codes of float8 stay as they are.
 """
 
 from functools import cache
@@ -23,7 +24,7 @@ FOUR = 4
 
 
 def padded_map(x: DeviceTensor, shape: Shape, before: Shape, channels: int) -> tuple[Any, Run]:
-    """Memory for a map of this shape of two axes of space, and what writes `x` into it as int8.
+    """Memory for a map of this shape of two axes of space, and what writes `x` into it as bytes.
 
     All axes are in ONNX's order, but in memory channels come last. `x` has pads `before` it, as
     wide as the shape says, and as many `channels` more as it lacks; `channels` is a multiple of

@@ -12,7 +12,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from benanza_runner.cuda.calls import IntegerProduct
+from benanza_runner.cuda.calls import EightBitProduct
 from benanza_runner.cuda.candidate import Candidate, Run, no_scratch, refused
 from benanza_runner.cuda.elements import IN_MEMORY
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, launch
@@ -31,7 +31,7 @@ class IntegerProducts:
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         """The one kernel, unless the product is too large."""
         call = workspace.call
-        if not isinstance(call, IntegerProduct):
+        if not isinstance(call, EightBitProduct):
             return
         if too_large(call):
             yield refused(LIBRARY, "integer product kernel", "", "it is too large for one kernel")
@@ -45,7 +45,7 @@ class IntegerProducts:
         yield Candidate(LIBRARY, "integer product kernel", "", no_scratch, run, result)
 
 
-def too_large(call: IntegerProduct) -> bool:
+def too_large(call: EightBitProduct) -> bool:
     """Whether the result has more elements than the kernels can count."""
     return call.m * call.n >= MOST_ELEMENTS
 
@@ -55,21 +55,21 @@ def shift(element: str) -> int:
     return 128 if element == "uint8" else 0
 
 
-def zero_points(workspace: Workspace, call: IntegerProduct) -> tuple[Any, Any]:
+def zero_points(workspace: Workspace, call: EightBitProduct) -> tuple[Any, Any]:
     """The zero points of both operands. Where there is none, the operand itself fills its place."""
     a = workspace.operand("a_zero" if call.a_zero else "a").array
     b = workspace.operand("b_zero" if call.b_zeros else "b").array
     return a, b
 
 
-def shifting(a: Any, call: IntegerProduct, shifted: Any, sums: Any) -> Run:
+def shifting(a: Any, call: EightBitProduct, shifted: Any, sums: Any) -> Run:
     """What writes `a` as int8 to `shifted`, and the sum of each of its rows in int32 to `sums`."""
     arguments = (a, shifted, sums, np.int32(call.k))
     return launch(_shifting(call.a_element), call.m, THREADS, arguments)
 
 
 def correction(
-    workspace: Workspace, call: IntegerProduct, a_sums: Any, b_sums: Any, result: Any
+    workspace: Workspace, call: EightBitProduct, a_sums: Any, b_sums: Any, result: Any
 ) -> Run:
     """What subtracts the correction for zero points from the product of shifted operands.
 

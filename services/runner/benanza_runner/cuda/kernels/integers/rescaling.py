@@ -1,4 +1,4 @@
-"""Sums of quantised products, scaled and written as integers or floats: what follows a library."""
+"""Sums of quantised products, scaled and written in 8 bits or as floats: what follows a library."""
 
 from functools import cache
 from typing import Any
@@ -8,8 +8,9 @@ import numpy as np
 
 from benanza_runner.cuda.calls import Quantised
 from benanza_runner.cuda.candidate import Run
-from benanza_runner.cuda.elements import IN_MEMORY
+from benanza_runner.cuda.elements import FLOAT8, IN_MEMORY
 from benanza_runner.cuda.kernels.launching import launch, preamble
+from benanza_runner.cuda.kernels.source.float8 import CONVERSIONS, from_float8, to_float8
 from benanza_runner.cuda.lowering.elementwise.expressions import literal
 from benanza_runner.cuda.lowering.elementwise.quantisation import QUANTISED
 from benanza_runner.cuda.lowering.products.activations import expression
@@ -22,7 +23,7 @@ FOUR = 4
 
 
 def rescaling(workspace: Workspace, call: Quantised, sums: Any, bias: Any, result: Any) -> Run:
-    """What writes the result of a product, given its sums in int32 as rows of n columns.
+    """What writes the result of a product, given its sums as rows of n columns.
 
     `bias` stands for the call's, in float32. n is a multiple of `FOUR`.
     """
@@ -43,23 +44,28 @@ def rescaling(workspace: Workspace, call: Quantised, sums: Any, bias: Any, resul
 @cache
 def _rescaling(precision: Precision, call: Quantised) -> Any:
     element = call.residual_element if call.residual else "int32"
-    added = f"{literal(call.factor)} * (float)read(added.e[i])" if call.residual else "0.0f"
-    if call.element:
+    read = "read(added.e[i])"
+    number = from_float8(read) if element == FLOAT8 else f"(float){read}"
+    added = f"{literal(call.factor)} * {number}" if call.residual else "0.0f"
+    sums = "float4" if call.of_float8 else "int4"
+    if call.element == FLOAT8:
+        written = to_float8("v")
+    elif call.element:
         least, greatest = QUANTISED[call.element]
         written = f"(long long)fminf(fmaxf(rintf(v), {least}.0f), {greatest}.0f)"
     else:
         written = "v"
     source = f"""
-{preamble(precision, element)}
+{preamble(precision, element)}{CONVERSIONS}
 struct alignas(sizeof(E) * {FOUR}) Added {{ E e[{FOUR}]; }};
 {_result_type(call.element)}
 struct alignas(sizeof(R) * {FOUR}) Written {{ R e[{FOUR}]; }};
-extern "C" __global__ void rescaling(const int4* __restrict__ sums,
+extern "C" __global__ void rescaling(const {sums}* __restrict__ sums,
     const float4* __restrict__ scale, const float4* __restrict__ bias,
     const Added* __restrict__ residual, Written* __restrict__ result, int size, int n) {{
   const int at = blockIdx.x * blockDim.x + threadIdx.x;
   if (at >= size) return;
-  const int4 s = sums[at];
+  const {sums} s = sums[at];
   const float4 f = scale[at % n], b = bias[at % n];
   const float x[{FOUR}] = {{s.x * f.x + b.x, s.y * f.y + b.y, s.z * f.z + b.z, s.w * f.w + b.w}};
   {"const Added added = residual[at];" if call.residual else ""}

@@ -10,6 +10,7 @@ from benanza_runner.cuda.kernels.regions.elements import OperandMemory
 from benanza_runner.cuda.kernels.regions.section import RegionResult, sections
 from benanza_runner.cuda.kernels.regions.section_writer import SectionWriter
 from benanza_runner.cuda.kernels.regions.threads import SectionSize, Threads
+from benanza_runner.cuda.kernels.source.float8 import CONVERSIONS
 from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_schemas.layer import Precision
 
@@ -100,7 +101,7 @@ class KernelWriter:
                 f"  if (block < BLOCKS{number}) {{\n    {lines}\n    return;\n  }}\n"
                 f"  block -= BLOCKS{number};"
             )
-        text = f"""{PREAMBLE[self._precision]}{_PACK}
+        text = f"""{PREAMBLE[self._precision]}{CONVERSIONS}{_PACK}
 extern "C" __global__ void CLUSTER_DIMS {NAME}({", ".join(self._parameters)}) {{
   unsigned block = blockIdx.x / CLUSTER;
 {chr(10).join(parts)}

@@ -6,7 +6,7 @@ import numpy as np
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Elementwise, Operand
-from benanza_runner.cuda.elements import INDEX, element, variable
+from benanza_runner.cuda.elements import FLOAT8, INDEX, element, variable
 from benanza_runner.cuda.lowering.affine import OPERATORS, Affine, normalisation
 from benanza_runner.cuda.lowering.elementwise import (
     expressions,
@@ -15,6 +15,7 @@ from benanza_runner.cuda.lowering.elementwise import (
     quantisation,
 )
 from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_runner.onnx_layers.onnx_schemas import onnx_dtype
 from benanza_schemas.layer import OMITTED, Layer, Operator
 from benanza_schemas.operators.table import facts_of
 
@@ -136,7 +137,7 @@ class ElementwiseKernel:
     def operand(self, array: Array, *, constant: bool, shape: tuple[int, ...] = ()) -> str:
         """The variable that holds an element of an operand, read as if it had this shape."""
         name = f"in{len(self._operands)}"
-        kind = element(array.dtype.name)
+        kind = element(onnx_dtype(array.dtype))
         shape = shape or array.shape
         full = (1,) * (len(self._output) - len(shape)) + shape
         axes = tuple(axis for axis, size in enumerate(full) if size != 1)
@@ -211,13 +212,17 @@ class ElementwiseKernel:
         """A QuantizeLinear or DequantizeLinear: one scale for all, or one for each channel."""
         if operator.integer("block_size", 0):
             raise UnsupportedError(f"{operator.op_type} by blocks is not supported yet")
+        if not operator.integer("saturate", 1):
+            raise UnsupportedError(f"{operator.op_type} without saturation is not supported yet")
+        reads = operator.op_type == "DequantizeLinear"
+        kind = self._layer.tensors[(operator.inputs if reads else operator.outputs)[0]].dtype
         value = self.name(operator.inputs[0])
         axis = operator.integer("axis", 1) % len(self._output) if self._output else 0
-        scale, zero = (self._along(index, axis) for index in (*operator.inputs[1:], OMITTED)[:2])
-        if operator.op_type == "DequantizeLinear":
-            return quantisation.dequantised(value, scale, zero)
-        kind = self._layer.tensors[operator.outputs[0]].dtype
-        return quantisation.quantised(value, scale, zero, kind)
+        scale, zero = (*operator.inputs[1:], OMITTED)[:2]
+        by_scale = self._along(scale, axis)
+        from_zero = "" if kind == FLOAT8 else self._along(zero, axis)
+        change = quantisation.dequantised if reads else quantisation.quantised
+        return change(value, by_scale, from_zero, kind)
 
     def _along(self, index: int, axis: int) -> str:
         """The variable that holds a number, or the one for the place on this axis of the output."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from benanza_runner.arrays import Array
-from benanza_runner.cuda.elements import element
+from benanza_runner.cuda.elements import FLOAT8, element
 from benanza_runner.cuda.lowering.constants import constants
 from benanza_runner.cuda.lowering.elementwise.chains import ElementwiseKernel, Lowering
 from benanza_runner.cuda.lowering.elementwise.expressions import literal
@@ -33,16 +33,19 @@ def _literal(value: float, kind: str) -> str:
 
 
 def _kind(layer: Layer) -> str:
-    return element(layer.tensors[layer.operators[0].outputs[0]].dtype)
+    kind = element(layer.tensors[layer.operators[0].outputs[0]].dtype)
+    if kind == FLOAT8:
+        raise UnsupportedError(f"{layer.title()} of {kind} is not supported yet")
+    return kind
 
 
 def _filled(kernel: ElementwiseKernel, layer: Layer, values: Mapping[int, Array]) -> str:
-    value = layer.operators[0].attribute("value")
+    kind, value = _kind(layer), layer.operators[0].attribute("value")
     number = 0.0
     if isinstance(value, TensorValue):
         elements = np.frombuffer(value.data, _dtype(value.dtype))
         number = float(elements[0])
-    return _literal(number, _kind(layer))
+    return _literal(number, kind)
 
 
 def _dtype(name: str) -> np.dtype[Any]:

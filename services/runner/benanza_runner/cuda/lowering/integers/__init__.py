@@ -1,1 +1,1 @@
-"""Products of integers of few bits, and of weights that are kept in few bits."""
+"""Products of integers or floats of few bits, and of weights that are kept in few bits."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from math import prod
 
 from benanza_runner.arrays import Array
-from benanza_runner.cuda.calls import Call, IntegerProduct
+from benanza_runner.cuda.calls import Call, EightBitProduct
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer
 
@@ -31,7 +31,7 @@ def lower_integer_product(
     a_zeros, b_zeros = (operands[z].size if z in operands else 0 for z in OPERANDS[2:])
     if a_zeros > 1 or b_zeros not in (0, 1, n):
         raise UnsupportedError("MatMulInteger with a zero point for each row is not supported yet")
-    call = IntegerProduct(
+    call = EightBitProduct(
         output=layer.tensors[layer.outputs[0]].shape,
         m=prod(a.shape) // k,
         n=n,

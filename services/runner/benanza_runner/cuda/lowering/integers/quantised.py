@@ -1,40 +1,43 @@
-"""A convolution or product between DequantizeLinear and QuantizeLinear, as one call on integers.
+"""A convolution or product between DequantizeLinear and QuantizeLinear, as one call on 8 bits.
 
 With s, t and u as the scales of the input, the weights and the result, the result is
-s t / u Σ x w + b / u. t may differ by channel. Zero points are 0: then nothing depends on padding
-or on sums of weights, and TensorRT, for one, takes no others. Sources: ONNX's `DequantizeLinear`
-and `QuantizeLinear`; TensorRT's documentation, "Working with Quantized Types".
+s t / u Σ x w + b / u. t may differ by channel. Input and weights are both integers, or both float8.
+Zero points are 0: then nothing depends on padding or on sums of weights, and TensorRT, for one,
+takes no others. Sources: ONNX's `DequantizeLinear` and `QuantizeLinear`; TensorRT's documentation,
+"Working with Quantized Types".
 """
 
 from collections.abc import Mapping
 from math import prod
-from typing import NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
 
 from benanza_runner.arrays import Array
-from benanza_runner.cuda.calls import Convolution, IntegerProduct, Quantised
+from benanza_runner.cuda.calls import Convolution, EightBitProduct, Quantised
+from benanza_runner.cuda.elements import FLOAT8, element
 from benanza_runner.cuda.lowering.affine import OPERATORS, Affine
-from benanza_runner.cuda.lowering.elementwise.quantisation import QUANTISED
+from benanza_runner.cuda.lowering.integers.dequantised import DEQUANTISE, DequantisedInputs
 from benanza_runner.cuda.lowering.products.activations import Activation, activation
 from benanza_runner.cuda.lowering.windows import in_space, windows
 from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_runner.onnx_layers.onnx_schemas import onnx_dtype
 from benanza_schemas.layer import OMITTED, Layer, Operator
 
 Lowering = tuple[Quantised, dict[str, Array], frozenset[str]]
 
-DEQUANTISE, QUANTISE = "DequantizeLinear", "QuantizeLinear"
+QUANTISE = "QuantizeLinear"
 PRODUCTS = frozenset(("Conv", "Gemm", "MatMul"))
 
-EIGHT_BITS = frozenset(("int8", "uint8"))
+WEIGHTS = {"int8": "int8", "uint8": "int8", FLOAT8: FLOAT8}
+"""The type of weights that each type of inputs is multiplied with."""
 
 
 def is_quantised(layer: Layer) -> bool:
     """Whether a layer has one convolution or product, whose factors are both dequantised."""
     if sum(operator.op_type in PRODUCTS for operator in layer.operators) != 1:
         return False
-    integers = _Integers(layer, {})
+    integers = DequantisedInputs(layer, {})
     return all(integers.source(index) is not None for index in product_of(layer).inputs[:2])
 
 
@@ -48,7 +51,7 @@ def with_float_weights(layer: Layer, values: Mapping[int, Array]) -> tuple[Layer
 
     Raises `UnsupportedError` as lowering does.
     """
-    integers, tensors, given = _Integers(layer, values), list(layer.tensors), dict(values)
+    integers, tensors, given = DequantisedInputs(layer, values), list(layer.tensors), dict(values)
     left = []
     for operator in layer.operators:
         if operator.op_type != DEQUANTISE or not tensors[operator.inputs[0]].constant:
@@ -71,18 +74,20 @@ def lower_quantised(layer: Layer, values: Mapping[int, Array]) -> Lowering:
 
     Raises `UnsupportedError`.
     """
-    integers = _Integers(layer, values)
+    integers = DequantisedInputs(layer, values)
     operator = product_of(layer)
     x, w = (integers.dequantised(index) for index in operator.inputs[:2])
     if x.scale.size != 1:
         raise UnsupportedError("an input with a scale for each channel is not multiplied as it is")
-    if not layer.tensors[w.place].constant or layer.tensors[w.place].dtype != "int8":
-        raise UnsupportedError("a quantised product whose weights aren't int8 is not supported yet")
-    if layer.tensors[x.place].dtype not in EIGHT_BITS:
-        kind = layer.tensors[x.place].dtype
+    kind, weights = layer.tensors[x.place].dtype, layer.tensors[w.place]
+    if kind not in WEIGHTS:
         raise UnsupportedError(f"a quantised product of {kind} is not supported yet")
+    if not weights.constant or weights.dtype != WEIGHTS[kind]:
+        raise UnsupportedError(
+            f"a product of {kind} whose weights aren't {WEIGHTS[kind]} is not known"
+        )
     shape = layer.tensors[operator.outputs[0]].shape
-    sums: Convolution | IntegerProduct
+    sums: Convolution | EightBitProduct
     if operator.op_type == "Conv":
         axis, sums = 1, _convolution(layer, operator, x.place, w.place)
         operands = {"input": values[x.place], "filter": values[w.place]}
@@ -90,77 +95,18 @@ def lower_quantised(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     else:
         axis, by_row = len(shape) - 1, _by_row(operator) != w.turned
         sums = _product(layer, operator, x.place, w.place, by_row)
-        weights = values[w.place]
-        operands = {"a": values[x.place], "b": weights.T if by_row else weights}
+        b = values[w.place]
+        operands = {"a": values[x.place], "b": b.T if by_row else b}
         by_channel = w.along(0 if by_row else 1, shape[-1])
     factors = by_channel * x.scale * operator.number("alpha", 1.0)
     epilogue = _Epilogue(layer, values, factors, shape, axis)
     if len(operator.inputs) > 2 and operator.inputs[2] != OMITTED:
         epilogue.add_bias(operator.inputs[2], operator.number("beta", 1.0), factors)
     epilogue.follow(operator)
-    call, more = epilogue.call(sums, layer.tensors[x.place].dtype)
+    call, more = epilogue.call(sums, kind)
     operands |= more
     fixed = {"filter", "b", "scale", "bias"} & operands.keys()
     return call, operands, frozenset(fixed)
-
-
-class _Dequantised(NamedTuple):
-    """Integers of a layer that a DequantizeLinear reads, and its scale in float64.
-
-    `turned` says that a Transpose of the weights follows, and `axis` is that of several scales.
-    """
-
-    place: int
-    scale: Array
-    axis: int
-    turned: bool
-
-    def along(self, axis: int, channels: int) -> Array:
-        """The scale of each channel along this axis of the integers."""
-        if self.scale.size not in (1, channels) or (self.scale.size > 1 and self.axis != axis):
-            raise UnsupportedError("weights with scales along another axis are not multiplied so")
-        return np.broadcast_to(self.scale, (channels,))
-
-
-class _Integers:
-    """The integers that a layer's operators read as floats."""
-
-    def __init__(self, layer: Layer, values: Mapping[int, Array]) -> None:
-        self._layer = layer
-        self._values = values
-        self._writers = {
-            output: operator for operator in layer.operators for output in operator.outputs
-        }
-
-    def source(self, index: int) -> Operator | None:
-        """The DequantizeLinear that writes a tensor, or the Transpose of one that does."""
-        writer = self._writers.get(index)
-        if writer is not None and writer.op_type == "Transpose":
-            writer = self._writers.get(writer.inputs[0])
-        return writer if writer is not None and writer.op_type == DEQUANTISE else None
-
-    def dequantised(self, index: int) -> _Dequantised:
-        """What the DequantizeLinear of a tensor reads. Raises `UnsupportedError`."""
-        source = self.source(index)
-        if source is None:
-            raise UnsupportedError(f"{self._layer.title()} also reads floats")
-        shape = self._layer.tensors[source.inputs[0]].shape
-        turned = self._writers[index] is not source
-        if turned and len(shape) != 2:
-            raise UnsupportedError("a Transpose of more than two axes is not multiplied so")
-        if source.integer("block_size", 0):
-            raise UnsupportedError("a quantised product by blocks is not supported yet")
-        axis = source.integer("axis", 1) % max(len(shape), 1)
-        return _Dequantised(source.inputs[0], self.scale(source), axis, turned)
-
-    def scale(self, operator: Operator) -> Array:
-        """The scale of a QuantizeLinear or DequantizeLinear, whose zero point has to be 0."""
-        scale, zero = (*operator.inputs[1:], OMITTED)[:2]
-        if not all(self._layer.tensors[i].constant for i in (scale, zero) if i != OMITTED):
-            raise UnsupportedError("a scale that is computed is not supported yet")
-        if zero != OMITTED and np.any(self._values[zero]):
-            raise UnsupportedError("a quantised product with a zero point is not supported yet")
-        return self._values[scale].astype(np.float64).reshape(-1)
 
 
 class _Epilogue:
@@ -175,7 +121,7 @@ class _Epilogue:
         axis: int,
     ) -> None:
         self._layer, self._values, self._shape = layer, values, shape
-        self._integers = _Integers(layer, values)
+        self._integers = DequantisedInputs(layer, values)
         self._scale = factors
         self._affine = Affine(layer, self._values, shape, shape[axis], axis)
         self._residual: Array | None = None
@@ -217,7 +163,7 @@ class _Epilogue:
             value = operator.outputs[0]
 
     def call(
-        self, sums: Convolution | IntegerProduct, input_element: str
+        self, sums: Convolution | EightBitProduct, input_element: str
     ) -> tuple[Quantised, dict[str, Array]]:
         """The call for these sums, and its operands besides the factors."""
         scale, bias = self._affine.scale * self._scale, self._affine.shift
@@ -227,13 +173,13 @@ class _Epilogue:
         operands = {"scale": scale.astype(np.float32), "bias": bias.astype(np.float32)}
         if self._residual is not None:
             operands["residual"] = self._residual
-        kind = "" if self._residual is None else self._residual.dtype.name
+        kind = "" if self._residual is None else element(onnx_dtype(self._residual.dtype))
         call = Quantised(
             sums,
             input_element,
             element=self._element,
             residual=self._residual is not None,
-            residual_element=kind if kind in QUANTISED else "",
+            residual_element=kind,
             factor=factor,
             activation=self._activation.name,
             numbers=self._activation.numbers,
@@ -244,8 +190,10 @@ class _Epilogue:
     def _quantise(self, operator: Operator) -> None:
         scale = self._integers.scale(operator)
         kind = self._layer.tensors[operator.outputs[0]].dtype
-        if scale.size != 1 or kind not in EIGHT_BITS:
+        if scale.size != 1 or kind not in WEIGHTS:
             raise UnsupportedError(f"a quantised product to {kind} by channel is not supported yet")
+        if not operator.integer("saturate", 1):
+            raise UnsupportedError("a quantised product without saturation is not supported yet")
         self._element, self._step = kind, 1 / float(scale[0])
 
     def _add(self, operator: Operator, value: int) -> None:
@@ -293,14 +241,14 @@ def _by_row(operator: Operator) -> bool:
     return operator.op_type == "Gemm" and operator.integer("transB", 0) == 1
 
 
-def _product(layer: Layer, operator: Operator, a: int, b: int, by_row: bool) -> IntegerProduct:
+def _product(layer: Layer, operator: Operator, a: int, b: int, by_row: bool) -> EightBitProduct:
     if operator.op_type == "Gemm" and operator.integer("transA", 0):
         raise UnsupportedError("a quantised product of a transposed matrix is not supported yet")
     shape = layer.tensors[b].shape
     if len(shape) != 2 or not layer.tensors[a].shape:
         raise UnsupportedError("a quantised product with several matrices is not supported yet")
     k, n = shape[::-1] if by_row else shape
-    return IntegerProduct(
+    return EightBitProduct(
         output=layer.tensors[operator.outputs[0]].shape,
         m=prod(layer.tensors[a].shape) // k,
         n=n,

@@ -12,7 +12,7 @@ from benanza_runner.cuda.lowering.regions.as_region import channels_of
 from benanza_runner.cuda.lowering.regions.express import express
 from benanza_runner.cuda.lowering.regions.region_values import RegionValues
 from benanza_runner.cuda.unsupported import UnsupportedError
-from benanza_runner.onnx_layers.onnx_schemas import numpy_dtype
+from benanza_runner.onnx_layers.onnx_schemas import numpy_dtype, onnx_dtype
 from benanza_schemas.layer import OMITTED, Layer, Operator
 from benanza_schemas.operators.table import facts_of
 
@@ -120,7 +120,7 @@ class _Region:
         name = f"in{len(self._operands)}"
         self._operands[name] = array
         self._weights.add(name)
-        return self._values.given(name, array.shape, element(array.dtype.name))
+        return self._values.given(name, array.shape, element(onnx_dtype(array.dtype)))
 
     def _number(self, index: int) -> int:
         if index not in self._numbers:
@@ -129,7 +129,8 @@ class _Region:
             self._operands[name] = array
             if self._layer.tensors[index].constant:
                 self._weights.add(name)
-            self._numbers[index] = self._values.given(name, array.shape, element(array.dtype.name))
+            kind = element(onnx_dtype(array.dtype))
+            self._numbers[index] = self._values.given(name, array.shape, kind)
         return self._numbers[index]
 
 

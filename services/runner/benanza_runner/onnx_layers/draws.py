@@ -41,7 +41,7 @@ def output_shape(layer: Layer, operator: Operator, slot: int = 0) -> tuple[int, 
     return layer.tensors[operator.outputs[slot]].shape
 
 
-def always(draw: Draw | Array) -> Rule:
+def always(draw: Draw) -> Rule:
     """The same for each layer."""
     return lambda layer, operator: draw
 
@@ -64,9 +64,20 @@ the range, and few of them limited. It is no fraction, or results would lie half
 integers."""
 
 
-def _step(layer: Layer, operator: Operator) -> Array:
-    sums = layer.tensors[operator.inputs[0]].dtype == "int32"
-    return np.array(STEP * STEP if sums else STEP)
+_BY_CHANNEL = np.array([1.0, 0.5, 0.25])
+"""Factors of scales by channel: they differ, or scales of another channel would do as well."""
+
+
+def _step(slot: int) -> Rule:
+    """The scale of what is in a place, whose own place is the next."""
+
+    def draw(layer: Layer, operator: Operator) -> Array:
+        sums = layer.tensors[operator.inputs[slot]].dtype == "int32"
+        step = STEP * STEP if sums else STEP
+        several = prod(input_shape(layer, operator, slot + 1)) > 1
+        return step * _BY_CHANNEL if several else np.array(step)
+
+    return draw
 
 
 def _written_step(layer: Layer, operator: Operator) -> Array:
@@ -76,7 +87,8 @@ def _written_step(layer: Layer, operator: Operator) -> Array:
     if product is None or (product.op_type[0] != "Q" and "DequantizeLinear" not in kinds):
         return np.array(STEP)
     place, axis = _PRODUCTS[product.op_type]
-    channels = output_shape(layer, product)[axis]
+    shape = output_shape(layer, product)
+    channels = shape[axis] if shape else 1
     terms = prod(input_shape(layer, product, place)) / max(channels, 1)
     return np.array(STEP * STEP * SPREAD * sqrt(terms))
 
@@ -116,15 +128,15 @@ _PRODUCTS = {
 QUANTISED: Mapping[int, Rule] = {1: _written_step, 2: always(ZERO)}
 """What a QuantizeLinear reads besides numbers."""
 
-DEQUANTISED: Mapping[int, Rule] = {0: quantised(0), 1: _step, 2: always(ZERO)}
+DEQUANTISED: Mapping[int, Rule] = {0: quantised(0), 1: _step(0), 2: always(ZERO)}
 """What a DequantizeLinear reads."""
 
 QLINEAR: dict[int, Rule] = {
     0: quantised(0),
-    1: _step,
+    1: _step(0),
     2: always(ZERO),
     3: quantised(3),
-    4: always(np.array(STEP)),
+    4: _step(3),
     5: always(ZERO),
     6: _written_step,
     7: always(ZERO),

@@ -228,6 +228,26 @@ ON_INTEGERS: dict[str, Layer] = {
         "",
         **SAME,
     ),
+    "QLinearConv without bias": on_integers(
+        "QLinearConv",
+        [*scaled("uint8", *X), *scaled("int8", *W, constant=True), *POINT],
+        Tensor("uint8", Y),
+        "",
+        **SAME,
+    ),
+    "QLinearConv by channel": on_integers(
+        "QLinearConv",
+        [
+            *scaled("uint8", *X),
+            *scaled("int8", 16, 1, 3, 3, constant=True, channels=16),
+            *POINT,
+            Tensor("int32", (16,), constant=True),
+        ],
+        MAP,
+        "",
+        group=16,
+        **SAME,
+    ),
     "QLinearMatMul": on_integers(
         "QLinearMatMul",
         [*scaled("uint8", 20, 64), *scaled("int8", 64, 32, constant=True), *POINT],

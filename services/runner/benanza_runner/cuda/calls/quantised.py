@@ -6,6 +6,9 @@ from benanza_runner.cuda.calls.compute import Convolution, EightBitProduct
 from benanza_runner.cuda.calls.shape import Shape
 from benanza_runner.cuda.elements import FLOAT8
 
+CHANNELS = 16
+"""Of an image, whose channels are no multiple of it, as many more are read: Tensor Cores do so."""
+
 
 class Quantised(msgspec.Struct, frozen=True):
     """`step · activation(scale · sums + bias + factor · residual)`.

@@ -11,6 +11,7 @@ import cudnn
 import cupy
 
 from benanza_runner.cuda.calls import Convolution, EightBitProduct, Quantised, Shape
+from benanza_runner.cuda.calls.quantised import CHANNELS
 from benanza_runner.cuda.candidate import Run
 from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.cuda.kernels.integers.padded_maps import padded_map
@@ -21,9 +22,6 @@ from benanza_runner.cuda.libraries.cudnn_operations import vector, windows
 from benanza_runner.cuda.libraries.cudnn_plans import Build, Built, OperationGraph
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.workspace import Workspace
-
-CHANNELS = 16
-"""Of an image, whose channels are no multiple of it, as many more are read: Tensor Cores do so."""
 
 
 class PreparedGraph(NamedTuple):

@@ -3,11 +3,15 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from benanza_runner.cuda.calls import (
+    Call,
+    Convolution,
     EightBitProduct,
     Elementwise,
+    Quantised,
     Recurrence,
     Shape,
 )
+from benanza_runner.cuda.calls.quantised import CHANNELS
 from benanza_runner.cuda.candidate import Run
 from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.cuda.layouts import Order, with_one_axis_of_space
@@ -106,7 +110,7 @@ class LinkedWorkspace(Workspace):
         Where candidates had a matrix in several orders of axes, the last one counts. There are none
         where the library reads a copy that it has packed in its own way.
         """
-        if isinstance(self.call, EightBitProduct | Recurrence):
+        if isinstance(self.call, EightBitProduct | Recurrence) or _is_padded(self.call):
             return []
         return list({name: tensor for (name, _), tensor in self._operands.items()}.values())
 
@@ -131,3 +135,10 @@ class LinkedWorkspace(Workspace):
             if lowered.operands[name].shape == call.output:
                 return self._values.order(value)
         return None
+
+
+def _is_padded(call: Call) -> bool:
+    """Whether a quantised convolution may read a copy of its filter with more channels."""
+    if isinstance(call, Quantised) and isinstance(call.sums, Convolution):
+        return call.sums.filter[1] % CHANNELS != 0
+    return False

@@ -43,9 +43,8 @@ class EightBitProblem:
     """A product on given memory, with kernels that run before and after it.
 
     cuBLASLt counts by column, so the `weights` come first, as rows of k, and then the `matrix`;
-    both are int8, or codes of float8. `sums` is where it writes them, times a `factor`: in int32 or
-    float32, or of float8 in the type that cuBLASLt calls `written`. `result` is what the last
-    kernel leaves.
+    both are int8, or codes of float8. `sums` is where it writes, in int32 or float32. `result` is
+    what the last kernel leaves.
     """
 
     def __init__(
@@ -59,14 +58,12 @@ class EightBitProblem:
         result: DeviceTensor,
         before: Sequence[Run] = (),
         after: Sequence[Run] = (),
-        factor: float = 1,
-        written: int | None = None,
     ) -> None:
         self._handle, self._workspace = handle, workspace
         self._weights, self._matrix, self._sums, self._result = weights, matrix, sums, result
         self._before, self._after = before, after
         multiplied, added, compute, scalar = TYPES[size.a_element == FLOAT8]
-        self._alpha, self._beta = np.array([factor], scalar), np.array([0], scalar)
+        self._alpha, self._beta = np.array([1], scalar), np.array([0], scalar)
         self._what = cublasLt.matmul_desc_create(compute, added)
         self._layouts: list[int] = []
         transposed = np.array([1], np.int32)
@@ -76,7 +73,7 @@ class EightBitProblem:
         )
         self._a = self._matrix_layout(multiplied, size.k, size.m)
         self._b = self._matrix_layout(multiplied, size.k, size.n)
-        self._d = self._matrix_layout(added if written is None else written, size.n, size.m)
+        self._d = self._matrix_layout(added, size.n, size.m)
 
     def _matrix_layout(self, element: int, rows: int, columns: int) -> int:
         self._layouts.append(int(cublasLt.matrix_layout_create(element, rows, columns, rows)))

@@ -1,10 +1,6 @@
-"""Quantised products through cuBLASLt: sums, which a kernel then scales.
-
-Of float8, cuBLASLt scales the sums itself if nothing else is to be done, and writes floats.
-"""
+"""Quantised products through cuBLASLt: sums, which a kernel then scales."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import cupy
 
@@ -13,7 +9,7 @@ from benanza_runner.cuda.candidate import Candidate, Run
 from benanza_runner.cuda.kernels.integers.products import shift, shifting
 from benanza_runner.cuda.kernels.integers.rescaling import rescaling
 from benanza_runner.cuda.libraries.cublaslt.eight_bits import EightBitProblem, offered
-from benanza_runner.cuda.libraries.cublaslt.matmul import LIBRARY, TYPES, CublasLtSource
+from benanza_runner.cuda.libraries.cublaslt.matmul import LIBRARY, CublasLtSource
 from benanza_runner.cuda.workspace import Workspace
 from benanza_schemas.events import Variant
 
@@ -44,26 +40,8 @@ class CublasLtQuantised(CublasLtSource):
             columns = weights.astype(cupy.int32).sum(axis=1)
             bias = bias + scale * (moved * columns).astype(cupy.float32)
         result = workspace.result(call.output, None, call.element)
-        if call.of_float8 and _is_scaled_only(call, scale, bias):
-            return EightBitProblem(
-                self._handle,
-                workspace,
-                size,
-                weights,
-                matrix,
-                result.array,
-                result,
-                factor=float(scale[0]),
-                written=TYPES[workspace.precision],
-            )
         sums = cupy.empty((size.m, size.n), cupy.float32 if call.of_float8 else cupy.int32)
         after = [rescaling(workspace, call, sums, bias, result.array)]
         return EightBitProblem(
             self._handle, workspace, size, weights, matrix, sums, result, before, after
         )
-
-
-def _is_scaled_only(call: Quantised, scale: Any, bias: Any) -> bool:
-    """Whether the result is floats, which are the sums times one number."""
-    more = call.element or call.residual or call.activation or call.step != 1
-    return not more and not bias.any() and bool((scale == scale[0]).all())

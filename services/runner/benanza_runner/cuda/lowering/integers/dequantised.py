@@ -47,7 +47,8 @@ class DequantisedInputs:
         """The DequantizeLinear that writes a tensor, or the Transpose of one that does."""
         writer = self._writers.get(index)
         if writer is not None and writer.op_type == "Transpose":
-            writer = self._writers.get(writer.inputs[0])
+            turns = writer.integers("perm", (1, 0)) == (1, 0)
+            writer = self._writers.get(writer.inputs[0]) if turns else None
         return writer if writer is not None and writer.op_type == DEQUANTISE else None
 
     def dequantised(self, index: int) -> Dequantised:

@@ -66,6 +66,13 @@ def with_float_weights(layer: Layer, values: Mapping[int, Array]) -> tuple[Layer
         scaled = values[weights.place].astype(np.float64) * weights.scale.reshape(by_axis)
         given[output] = scaled.reshape(shape).astype(np.float32)
         tensors[output] = replace(tensors[output], constant=True)
+    product = product_of(layer)
+    for bias in product.inputs[2:3]:  # A QLinearConv has it in the scale of the sums.
+        if bias != OMITTED and tensors[bias].dtype == "int32":
+            x, w = (integers.dequantised(index) for index in product.inputs[:2])
+            factors = x.scale * w.along(0, tensors[bias].shape[0])
+            given[bias] = (values[bias].astype(np.float64) * factors).astype(np.float32)
+            tensors[bias] = replace(tensors[bias], dtype="float32")
     return replace(layer, tensors=tuple(tensors), operators=tuple(left)), given
 
 
@@ -80,6 +87,8 @@ def lower_quantised(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     if x.scale.size != 1:
         raise UnsupportedError("an input with a scale for each channel is not multiplied as it is")
     kind, weights = layer.tensors[x.place].dtype, layer.tensors[w.place]
+    if x.place not in values or w.place not in values:
+        raise UnsupportedError(f"no library runs {layer.title()} as one call")
     if kind not in WEIGHTS:
         raise UnsupportedError(f"a quantised product of {kind} is not supported yet")
     if not weights.constant or weights.dtype != WEIGHTS[kind]:
@@ -138,6 +147,9 @@ class _Epilogue:
         constant = index if source is None else source.inputs[0]
         if not self._layer.tensors[constant].constant:
             raise UnsupportedError("a bias that is no weight is not fused")
+        shape = self._layer.tensors[constant].shape
+        if prod(shape[:-1]) != 1 or prod(shape) not in (1, len(sums)):
+            raise UnsupportedError("a bias that differs within a channel is not fused")
         bias = self._values[constant].astype(np.float64).reshape(-1)
         if source is not None:
             bias = bias * self._integers.scale(source)

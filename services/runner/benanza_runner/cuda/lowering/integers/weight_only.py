@@ -22,13 +22,19 @@ Lowering = tuple[PackedProduct, dict[str, Array], frozenset[str]]
 def is_weight_only(layer: Layer) -> bool:
     """Whether a layer dequantises weights, and multiplies them with floats as the last."""
     first, *rest = layer.operators
+    weights = first.outputs[0]
+    if rest and rest[0].op_type == "Transpose":
+        turned, *rest = rest
+        if turned.inputs != (weights,) or turned.integers("perm", (1, 0)) != (1, 0):
+            return False
+        weights = turned.outputs[0]
     kinds = tuple(operator.op_type for operator in rest)
-    products = {("Gemm",), ("MatMul",), ("MatMul", "Add"), ("Transpose", "MatMul")}
     return (
         first.op_type == "DequantizeLinear"
         and layer.tensors[first.inputs[0]].constant
-        and kinds in products | {("Transpose", "MatMul", "Add")}
-        and first.outputs[0] in rest[0].inputs[-1 if kinds[0] == "Transpose" else 1 :][:1]
+        and kinds in {("Gemm",), ("MatMul",), ("MatMul", "Add")}
+        and rest[0].inputs[1] == weights != rest[0].inputs[0]
+        and len(layer.outputs) == 1
     )
 
 
@@ -49,7 +55,8 @@ def lower_weight_only(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     blocks = scales.shape[1]
     bias = _bias(layer, product, n)
     x = layer.tensors[product.inputs[0]]
-    if not x.shape or x.dtype not in FLOATS or k % blocks:
+    block = dequantise.integer("block_size", 0) or k
+    if not x.shape or x.dtype not in FLOATS or block * blocks != k or k * bits % 8:
         raise UnsupportedError("weights in blocks of different lengths are not multiplied so")
     has_zeros = bool(np.any(zeros != 1 << bits - 1))
     call = PackedProduct(
@@ -58,7 +65,7 @@ def lower_weight_only(layer: Layer, values: Mapping[int, Array]) -> Lowering:
         n=n,
         k=k,
         bits=bits,
-        block=k // blocks,
+        block=block,
         zeros=has_zeros,
         bias=bias != OMITTED,
     )
@@ -82,6 +89,8 @@ def _rows(
     """
     index, scale, zero = (*dequantise.inputs, OMITTED)[:3]
     tensor = layer.tensors[index]
+    if not all(layer.tensors[place].constant for place in (scale, zero) if place != OMITTED):
+        raise UnsupportedError("a scale that is computed is not supported yet")
     bits = BITS[tensor.dtype]
     if len(tensor.shape) != 2 or bits not in KNOWN_BITS or "int" not in tensor.dtype:
         raise UnsupportedError(f"weights of {tensor.dtype} are not multiplied packed")

@@ -26,6 +26,9 @@ CACHES = ((3, 1), (4, 2))
 TABLES = {"cosines": 7, "sines": 8}
 """The places of the tables among the inputs."""
 
+WIDE = 8
+"""What a thread of the kernel that appends reads at once, at most, in elements."""
+
 _REFUSED = {
     9: "position_ids",
     10: "attention_bias",
@@ -68,6 +71,8 @@ def lower_cached_attention(layer: Layer, values: Mapping[int, Array]) -> Lowerin
         # Of a table that the model fixes, rows behind the last key are never read.
         operands[name] = values[table][:keys] if _fixed(layer, table) else values[table]
         fixed |= {name} if _fixed(layer, table) else set()
+    if size % WIDE or rotated // 2 % WIDE:
+        raise UnsupportedError(f"heads that are no multiple of {WIDE} long are not supported yet")
     call = CachedAttention(
         output=layer.tensors[operator.outputs[0]].shape,
         batch=batch,

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from benanza_runner.cuda.lowering.written_out.writing import given
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.element_types import BITS, TO_ONNX
 from benanza_schemas.layer import OMITTED, Attribute, Layer, Operator, Tensor
@@ -71,6 +72,8 @@ def on_floats(layer: Layer) -> Layer:
         return _between_casts(layer, operator)
     if operator.integer("channels_last", 0):
         raise UnsupportedError(f"{operator.op_type} with channels last is not supported yet")
+    if operator.op_type == "QLinearSoftmax" and operator.integer("opset", 13) < 13:
+        raise UnsupportedError("a QLinearSoftmax over all further axes is not supported yet")
     form = FORMS.get(operator.op_type) or _concatenation(operator)
     tensors, operators = list(layer.tensors), list[Operator]()
 
@@ -78,7 +81,9 @@ def on_floats(layer: Layer) -> Layer:
         tensors.append(Tensor("float32", layer.tensors[like].shape))
         return len(tensors) - 1
 
-    read: dict[int, int] = {place: operator.inputs[place] for place in form.others}
+    read: dict[int, int] = {
+        place: operator.inputs[place] for place in form.others if given(operator, place)
+    }
     for place in form.integers:
         index = operator.inputs[place]
         axis = _axis(operator, len(layer.tensors[index].shape))

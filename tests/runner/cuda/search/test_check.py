@@ -1,49 +1,39 @@
-"""How far results may be from those expected."""
+"""How far a result may be off."""
 
-from collections.abc import Callable
-
-import ml_dtypes
 import numpy as np
 import pytest
 
-from benanza_runner.arrays import Array
-from benanza_runner.cuda.search.check import ROUNDED_TO_FLOAT8, SUMMED_FLOAT8
+from benanza_runner.cuda.device_memory import DeviceMemory
+from benanza_runner.cuda.lowering.lower import lower
+from benanza_runner.cuda.reference import random_inputs
+from benanza_runner.cuda.search.check import ROUNDED, tolerance
+from benanza_runner.cuda.workspace import Workspace
+from benanza_schemas.element_types import PRECISIONS
+from benanza_schemas.layer import Layer, Tensor
+from tests.runner.cuda.layers.quantised import QUANTISED
+from tests.runner.layers import floats, single, weights
 
-NUMBERS = (31 * np.random.default_rng(0).standard_normal(100_000)).astype(np.float32)
-
-
-def rounded(numbers: Array) -> Array:
-    return numbers.astype(ml_dtypes.float8_e4m3fn).astype(np.float32)
-
-
-def error(result: Array, expected: Array) -> float:
-    return float(np.linalg.norm(result - expected) / np.linalg.norm(expected))
-
-
-def towards_zero(numbers: Array) -> Array:
-    codes = numbers.astype(ml_dtypes.float8_e4m3fn).view(np.uint8)
-    larger = np.abs(rounded(numbers)) > np.abs(numbers)
-    return np.asarray((codes - larger).view(ml_dtypes.float8_e4m3fn).astype(np.float32))
-
-
-def from_bfloat16(numbers: Array) -> Array:
-    return rounded(numbers.astype(ml_dtypes.bfloat16).astype(np.float32))
-
-
-def from_sums_a_little_off(numbers: Array) -> Array:
-    noise = np.random.default_rng(1).standard_normal(numbers.shape).astype(np.float32)
-    return rounded(numbers * (1 + 0.01 * noise))
+EXACT = PRECISIONS["fp32"].tolerance
+X = floats(4, 8)
+POINT = Tensor("int8", (), constant=True)
 
 
 @pytest.mark.parametrize(
-    ("wrongly", "passes"),
-    [(towards_zero, False), (from_bfloat16, True), (from_sums_a_little_off, True)],
+    ("layer", "element", "most"),
+    [
+        (single("Greater", 13, (X, X), (Tensor("bool", (4, 8)),)), "bool", EXACT),
+        (single("Cast", 13, (X,), (Tensor("int64", (4, 8)),), "", to=7), "int64", EXACT),
+        (
+            single("QuantizeLinear", 13, (X, weights(), POINT), (Tensor("int8", (4, 8)),)),
+            "int8",
+            ROUNDED,
+        ),
+        (QUANTISED["quantised matmul"], "int8", ROUNDED),
+        (QUANTISED["quantised matmul to floats"], "", EXACT),
+    ],
 )
-def test_float8_that_were_rounded_otherwise(
-    wrongly: Callable[[Array], Array], passes: bool
-) -> None:
-    assert (error(wrongly(NUMBERS), rounded(NUMBERS)) < ROUNDED_TO_FLOAT8) == passes
-
-
-def test_floats_that_were_rounded_to_float8_are_wrong() -> None:
-    assert error(rounded(NUMBERS), NUMBERS) > SUMMED_FLOAT8
+def test_only_rounded_bytes_may_be_the_next_ones(layer: Layer, element: str, most: float) -> None:
+    lowered = lower(layer, random_inputs(layer, "fp32"))
+    workspace = Workspace(lowered, "fp32", DeviceMemory(np))
+    result = workspace.result(layer.tensors[layer.outputs[0]].shape, None, element)
+    assert tolerance(workspace, result) == most

@@ -256,6 +256,7 @@ def _quantise(model: Any, bits: int) -> None:
 
 def _graph_us(call: Any) -> float:
     """The median time of replays of a CUDA graph."""
+    torch.cuda.synchronize()  # what fills the inputs runs on another stream
     with torch.cuda.stream(torch.cuda.Stream()):
         for _ in range(3):
             call()

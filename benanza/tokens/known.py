@@ -119,4 +119,3 @@ def _times(
 def _fastest_run_us(stored: StoredBound | None, profiles: Iterable[ModelProfile]) -> float | None:
     beside = (p.us for p in profiles if stored is not None and stored.is_beside(p))
     return min((us for us in beside if us is not None), default=None)
-

@@ -1,40 +1,20 @@
-"""What limits the step of a small decoder on this CPU: bounds over a sweep."""
-
-from dataclasses import replace
-from pathlib import Path
+"""What limits the step of a small decoder on this CPU."""
 
 import pytest
-from onnx import TensorProto
 
-from benanza.request import RunRequest
-from benanza.running.pipeline import run
 from benanza.tokens.known import known_generation
-from benanza_backbone.settings import Settings, load
-from benchmarks.decoders.building import build
-from benchmarks.decoders.configurations import DECODERS
+from benanza_backbone.settings import Settings
+from tests.benanza.tokens.small_step import swept_step
 
 pytestmark = pytest.mark.integration
 
 SHORT, LONG = 64, 16_384
 
-SIZES = {"hidden": 256, "heads": 4, "kv_heads": 2, "head_size": 64, "intermediate": 512}
-
 
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    """Where a step of one layer has bounds behind a short past and a long one."""
-    folder = tmp_path_factory.mktemp("limits")
-    llama = next(each for each in DECODERS if each.name.startswith("llama-3.2-1b"))
-    decoder = replace(llama, layers=1, vocabulary=2048, bits=32, precision=TensorProto.FLOAT)
-    (folder / "step.onnx").write_bytes(build(replace(decoder, **SIZES)).SerializeToString())
-    settings = load({"BENANZA_DATA": str(folder / "data")})
-    request = RunRequest(
-        (str(folder / "step.onnx"),),
-        dims={"batch_size": 4, "sequence_length": 1},
-        sweep={"past_sequence_length": (SHORT, LONG)},
-        derived={"total_sequence_length": "past_sequence_length+1"},
-    )
-    found = run(request, settings)
+    """Where a step has bounds behind a short past and a long one."""
+    settings, found = swept_step(tmp_path_factory.mktemp("limits"), (4,), (SHORT, LONG))
     assert found.errors == ()
     assert found.layers.models == 2
     assert found.layers.of_one_model == 2 * 4

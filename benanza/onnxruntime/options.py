@@ -54,8 +54,7 @@ _SHARE = (
 """https://onnxruntime.ai/docs/genai/reference/config.html; the operator sees that both are one."""
 
 _EXPORT_SHARING = (
-    f"these copy whatever they are bound to: export the model with {_SHARING}, as ONNX Runtime "
-    f"GenAI's model builder does, and {_SHARE}"
+    f"export the model with {_SHARING}, as ONNX Runtime GenAI's model builder does, and {_SHARE}"
 )
 
 _DEFAULT = ON_CPU[0]

@@ -41,5 +41,6 @@ def swept_step(
         dims={"sequence_length": 1},
         sweep={"batch_size": batches, "past_sequence_length": pasts},
         derived={"total_sequence_length": "past_sequence_length+1"},
+        runtime="onnxruntime",
     )
     return settings, run(request, settings)

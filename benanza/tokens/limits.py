@@ -54,8 +54,11 @@ class StepCalls:
         ceilings = PlatformCeilings(rates["bandwidth"], rates["flops"])
         shortest_us = min((call.us for call in self._cover.calls if call.us), default=0.0)
         spent: dict[Limit, float] = {}
+        kept = BYTES_KEPT[self._stored.bound.precision]
         for call in self._cover.calls:
-            limit = self._limit(call, ceilings, shortest_us)
+            constants = self._constant_bytes.get(call.fingerprint, 0) * kept
+            attends = self._kind(call) == "attention"
+            limit = limit_of(call, ceilings, shortest_us, constants=constants, attends=attends)
             spent[limit] = spent.get(limit, 0.0) + call.us
             spent["other values"] = spent.get("other values", 0.0) + call.conversion_us
         shares = [(limit, share) for limit, share in _shares(spent) if share]
@@ -73,23 +76,6 @@ class StepCalls:
                     return None
                 taken.append(float(watts) * us / MICROSECONDS)
         return math.fsum(taken) if taken else None
-
-    def _limit(self, call: Call, ceilings: PlatformCeilings, shortest_us: float) -> Limit:
-        """What it waits for. Of a tie, what comes first."""
-        kept = BYTES_KEPT[self._stored.bound.precision]
-        constant = self._constant_bytes.get(call.fingerprint, 0) * kept
-        attends = self._kind(call) == "attention"
-        # Of tables and experts only a part is read: no more than all that the call moves.
-        weights = 0.0 if attends else min(constant, call.bytes)
-        moved: dict[Limit, float] = {
-            "weights": weights,
-            "cache" if attends else "other values": call.bytes - weights,
-        }
-        alone = {limit: size / ceilings.bandwidth * MICROSECONDS for limit, size in moved.items()}
-        alone["arithmetic"] = call.flops / ceilings.flops * MICROSECONDS
-        longest = max(alone, key=lambda limit: alone[limit])
-        short = call.us <= SHORT * shortest_us and alone[longest] < call.us / SHORT
-        return "launches" if short else longest
 
     def _environment(self, call: Call) -> Mapping[str, str]:
         """The conditions under which the call's time was taken."""
@@ -109,6 +95,30 @@ class StepCalls:
         if "attention" in kinds or any(op.op == "Softmax" for op in ops):
             return "attention"
         return "products" if "product" in kinds else "others"
+
+
+def limit_of(
+    call: Call,
+    ceilings: PlatformCeilings,
+    shortest_us: float,
+    *,
+    constants: float,
+    attends: bool,
+) -> Limit:
+    """What a call waits for that has constants of so many bytes, in a bound whose shortest call
+    takes `shortest_us`.
+    """
+    # Of tables and experts only a part is read: no more than all that the call moves.
+    weights = 0.0 if attends else min(constants, call.bytes)
+    moved: dict[Limit, float] = {
+        "weights": weights,
+        "cache" if attends else "other values": call.bytes - weights,
+    }
+    alone = {limit: size / ceilings.bandwidth * MICROSECONDS for limit, size in moved.items()}
+    alone["arithmetic"] = call.flops / ceilings.flops * MICROSECONDS
+    longest = max(alone, key=lambda limit: alone[limit])
+    short = call.us <= SHORT * shortest_us and alone[longest] < call.us / SHORT
+    return "launches" if short else longest
 
 
 def _shares(spent: Mapping[Name, float]) -> list[tuple[Name, float]]:

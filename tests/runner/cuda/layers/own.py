@@ -1,5 +1,7 @@
 """ONNX Runtime's own operators: products with packed weights, and what consists of ONNX's."""
 
+from collections.abc import Mapping
+
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor
 from tests.runner.cuda.layers.more import fixed
@@ -109,9 +111,12 @@ def grouped(
     heads: int = 4,
     key_heads: int = 2,
     total: int = 0,
+    beside: Mapping[int, Tensor] | None = None,
     **more: AttributeValue,
 ) -> Layer:
-    """GroupQueryAttention of so many new queries, with room for as many keys."""
+    """GroupQueryAttention of so many new queries, with room for as many keys, and with further
+    inputs by their places.
+    """
 
     def rows(count: int) -> Tensor:
         return floats(batch, queries, count * size)
@@ -120,9 +125,14 @@ def grouped(
     new = [rows(heads + 2 * key_heads)] if packed else [result, rows(key_heads), rows(key_heads)]
     lengths = Tensor("int32", (batch,)), fixed(total or keys, dtype="int32", scalar=True)
     tables = [weights(keys + 3, rotated // 2)] * 2 if rotated else []
-    tensors = (*new, cache, cache, *lengths, *tables, result, cache, cache)
-    read, written = range(len(tensors) - 3), range(len(tensors) - 3, len(tensors))
-    places = (0, -1, -1, *read[1:]) if packed else tuple(read)
+    given = dict(enumerate((*new, cache, cache, *lengths, *tables)))
+    if packed:
+        given = {place + 2 if place else 0: tensor for place, tensor in given.items()}
+    given |= beside or {}
+    at = {place: number for number, place in enumerate(given)}
+    places = tuple([at.get(place, -1) for place in range(max(given) + 1)])
+    tensors = (*given.values(), result, cache, cache)
+    written = range(len(given), len(tensors))
     attributes = {"num_heads": heads, "kv_num_heads": key_heads, "do_rotary": int(rotated > 0)}
     node = operator("GroupQueryAttention", 1, places, tuple(written), DOMAIN, **attributes, **more)
     return canonical(Layer(tensors, (node,), tuple(written)))
@@ -150,6 +160,47 @@ GROUPED = {
     ),
     "grouped attention of tokens, long": grouped(1, 4, 300, 128, rotated=128, heads=8),
     "grouped attention of a long prompt": grouped(1, 150, 150, 64, packed=True, rotated=64),
+    "grouped attention of a token with a cap": grouped(2, 1, 9, rotated=16, softcap=0.5),
+    "grouped attention of a prompt with a cap": grouped(2, 9, 9, packed=True, softcap=0.5),
+    "grouped attention of a token with a cap, long": grouped(
+        1, 1, 300, 256, packed=True, rotated=256, softcap=0.5
+    ),
+    "grouped attention of a token in a window": grouped(
+        2, 1, 9, packed=True, rotated=16, local_window_size=4
+    ),
+    "grouped attention of a prompt in windows": grouped(2, 9, 9, rotated=16, local_window_size=4),
+    "grouped attention of tokens in windows behind others": grouped(
+        1, 3, 9, rotated=16, local_window_size=4
+    ),
+    "grouped attention of a token in a long window": grouped(
+        2, 1, 700, 64, packed=True, rotated=64, heads=8, local_window_size=512
+    ),
+    "grouped attention of tokens in long windows": grouped(
+        1, 4, 400, 128, rotated=128, heads=8, local_window_size=200
+    ),
+    "grouped attention of a long prompt in windows": grouped(
+        1, 300, 300, 64, packed=True, rotated=64, local_window_size=100
+    ),
+    "grouped attention of a token with sinks": grouped(
+        2, 1, 9, packed=True, rotated=16, beside={11: weights(4)}
+    ),
+    "grouped attention of a prompt with sinks": grouped(2, 9, 9, rotated=16, beside={11: floats(4)}),
+    "grouped attention of a token with sinks, long": grouped(
+        1, 1, 700, 64, packed=True, heads=16, local_window_size=128, beside={11: weights(16)}
+    ),
+    "grouped attention of a long prompt with sinks": grouped(
+        1, 150, 150, 64, heads=16, local_window_size=128, beside={11: weights(16)}
+    ),
+    "grouped attention of tokens with sinks, a cap and windows": grouped(
+        1, 4, 300, 64, heads=8, local_window_size=100, softcap=0.5, beside={11: weights(8)}
+    ),
+    "grouped attention of a token with a sink of zero": grouped(2, 1, 9, smooth_softmax=1),
+    "grouped attention of tokens with a bias": grouped(
+        1, 3, 9, rotated=16, beside={10: floats(1, 4, 3, 9)}
+    ),
+    "grouped attention of a token with a bias in a window, long": grouped(
+        2, 1, 300, 64, heads=8, local_window_size=100, beside={10: floats(2, 1, 1, 300)}
+    ),
 }
 
 MULTI_HEADS = {

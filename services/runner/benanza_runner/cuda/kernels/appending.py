@@ -51,6 +51,7 @@ def behind_appending(
     ]
     append = _appending(workspace, call, query, *caches)
     given = dict(zip(("query", "key", "value"), (query, *caches), strict=True))
+    given |= {name: workspace.operand(name) for name in _beside(call)}
     for offered in source.candidates(_BehindAppending(workspace, call, given)):
         name = BEFORE + offered.algorithm
         if isinstance(offered, Variant):
@@ -66,13 +67,19 @@ def behind_appending(
             )
 
 
+def _beside(call: CachedAttention) -> list[str]:
+    """Operands that the attention reads as they are."""
+    there = {"mask": bool(call.mask), "sinks": call.sinks}
+    return [name for name in there if there[name]]
+
+
 class _BehindAppending(Workspace):
     """What the attention reads of its operands, and otherwise the workspace of the whole call."""
 
     def __init__(
         self, whole: Workspace, call: CachedAttention, given: Mapping[str, DeviceTensor]
     ) -> None:
-        lowered = Lowered(call.attention(), {}, frozenset())
+        lowered = Lowered(call.attention(), {}, whole.fixed)
         super().__init__(lowered, whole.precision, whole.memory)
         self._whole = whole
         self._number = call.results.index(0)
@@ -81,6 +88,10 @@ class _BehindAppending(Workspace):
     def operand(self, name: str, order: Order | None = None) -> DeviceTensor:
         """One of the tensors that are given, as it lies."""
         return self._given[name]
+
+    def exact(self, name: str) -> DeviceTensor:
+        """One of those that the model fixes, as float32."""
+        return self._whole.exact(name)
 
     def result(
         self, shape: Shape, order: Order | None = None, element: str = "", number: int = 0

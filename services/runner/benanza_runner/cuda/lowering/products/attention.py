@@ -67,14 +67,16 @@ def _check(layer: Layer, operator: Operator) -> None:
     given = (*operator.inputs, *(OMITTED,) * 7)
     if any(index != OMITTED for index in given[4:6]):
         raise UnsupportedError("an Attention with past keys and values is not supported yet")
-    if operator.number("softcap", 0.0):
-        raise UnsupportedError("an Attention that caps its scores is not supported yet")
     other = [layer.tensors[index].dtype for index in given[:3]]
     if not FLOATS.issuperset(other):
         raise UnsupportedError(f"an Attention of {', '.join(other)} is not supported yet")
-    windows = (operator.integer(f"{side}_window_size", -1) for side in ("left", "right"))
-    if any(size != -1 for size in windows):
-        raise UnsupportedError("an Attention that sees a window is not supported yet")
+    if not _is_causal(operator) and operator.integer("right_window_size", -1) >= 0:
+        raise UnsupportedError("an Attention that sees some keys behind is not supported yet")
+
+
+def _is_causal(operator: Operator) -> bool:
+    """Whether a query sees no key behind its own place."""
+    return bool(operator.integer("is_causal", 0)) or operator.integer("right_window_size", -1) == 0
 
 
 def _before(
@@ -114,7 +116,8 @@ def _call(
     key, value = (
         array[:, :1] if heads > 1 and array.strides[1] == 0 else array for array in (key, value)
     )
-    causal = bool(operator.integer("is_causal", 0))
+    causal = _is_causal(operator)
+    window = operator.integer("left_window_size", -1) + 1
     return Attention(
         output=layer.tensors[layer.outputs[0]].shape,
         batch=batch,
@@ -136,5 +139,7 @@ def _call(
         mask=mask.shape,
         chosen=mask.chosen,
         causal=causal,
-        before=before if causal else 0,
+        before=before if causal or window else 0,
+        window=window,
+        cap=operator.number("softcap", 0.0),
     )

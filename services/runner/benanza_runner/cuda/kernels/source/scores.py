@@ -1,0 +1,53 @@
+"""What sources of attention share: what becomes of a score before the softmax."""
+
+from typing import NamedTuple
+
+from benanza_runner.cuda.calls import Attention
+
+
+class Scoring(NamedTuple):
+    """What a kernel does to scores beside their scale: parts of the source that it has.
+
+    `mask` is what the mask is of, `bool` or `float`, and empty if there is none.
+    """
+
+    mask: str = ""
+    causal: bool = False
+    window: bool = False
+    cap: bool = False
+    sinks: bool = False
+
+
+def scoring_of(call: Attention) -> Scoring:
+    """That of an attention."""
+    mask = "" if not call.mask else "bool" if call.chosen else "float"
+    return Scoring(mask, call.causal, call.window > 0, call.cap > 0, call.sinks)
+
+
+def scoring_source(scoring: Scoring) -> str:
+    """Definitions: `M` is the type of a mask's elements, `Step` that of strides, `NONE` the score
+    of a key that a query doesn't see; `hidden` says of which that is so, and `capped` is a score
+    within its cap.
+    """
+    return f"""
+#define MASK {int(bool(scoring.mask))}
+#define CHOSEN {int(scoring.mask == "bool")}
+#define CAUSAL {int(scoring.causal)}
+#define WINDOW {int(scoring.window)}
+#define CAP {int(scoring.cap)}
+#define SINKS {int(scoring.sinks)}
+typedef long long Step;
+typedef {"unsigned char" if scoring.mask == "bool" else "T"} M;
+#define NONE __int_as_float(0xff800000)
+{_SOURCE}"""
+
+
+_SOURCE = """
+__device__ __forceinline__ float capped(float score, float cap) {
+  return CAP ? cap * tanhf(score / cap) : score;
+}
+// Whether a query at the place `own` doesn't see the key at this place.
+__device__ __forceinline__ bool hidden(unsigned place, unsigned own, unsigned window) {
+  return (CAUSAL && place > own) || (WINDOW && place + window <= own);
+}
+"""

@@ -168,7 +168,6 @@ PAST = (2, 4, 3, 16), (2, 4, 3, 8)
         ),
         (operator(*WHOLE, Tensor("int64", (7, 9))), "mask is int64"),
         (operator(*WHOLE, floats(7, 8)), "mask lacks keys"),
-        (operator(*WHOLE, softcap=2.0), "caps its scores"),
         (
             operator(*SQUARE, floats(9, 12), *(floats(*shape) for shape in PAST)),
             "past keys and values",

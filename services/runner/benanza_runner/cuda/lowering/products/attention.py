@@ -70,13 +70,9 @@ def _check(layer: Layer, operator: Operator) -> None:
     other = [layer.tensors[index].dtype for index in given[:3]]
     if not FLOATS.issuperset(other):
         raise UnsupportedError(f"an Attention of {', '.join(other)} is not supported yet")
-    if not _is_causal(operator) and operator.integer("right_window_size", -1) >= 0:
-        raise UnsupportedError("an Attention that sees some keys behind is not supported yet")
-
-
-def _is_causal(operator: Operator) -> bool:
-    """Whether a query sees no key behind its own place."""
-    return bool(operator.integer("is_causal", 0)) or operator.integer("right_window_size", -1) == 0
+    windows = (operator.integer(f"{side}_window_size", -1) for side in ("left", "right"))
+    if any(size != -1 for size in windows):
+        raise UnsupportedError("an Attention that sees a window is not supported yet")
 
 
 def _before(
@@ -116,8 +112,7 @@ def _call(
     key, value = (
         array[:, :1] if heads > 1 and array.strides[1] == 0 else array for array in (key, value)
     )
-    causal = _is_causal(operator)
-    window = operator.integer("left_window_size", -1) + 1
+    causal = bool(operator.integer("is_causal", 0))
     return Attention(
         output=layer.tensors[layer.outputs[0]].shape,
         batch=batch,
@@ -139,7 +134,6 @@ def _call(
         mask=mask.shape,
         chosen=mask.chosen,
         causal=causal,
-        before=before if causal or window else 0,
-        window=window,
+        before=before if causal else 0,
         cap=operator.number("softcap", 0.0),
     )

@@ -89,12 +89,20 @@ ROTARIES = {
 
 
 def multi_head(
-    key: tuple[int, ...], *mask: Tensor, heads: int = 4, queries: int = 7, **more: AttributeValue
+    key: tuple[int, ...],
+    *mask: Tensor,
+    heads: int = 4,
+    queries: int = 7,
+    keys: tuple[int, ...] = (),
+    **more: AttributeValue,
 ) -> Layer:
-    """MultiHeadAttention of batches of two, with keys and values of this shape."""
+    """MultiHeadAttention of batches of two, with keys and values of this shape, and a mask of keys
+    of the shape `keys`.
+    """
     q = floats(2, queries, 64)
-    tensors = (q, floats(*key), floats(*key), *mask, q)
-    places = (0, 1, 2, -1, -1, 3) if mask else (0, 1, 2)
+    of_keys = (Tensor("int32", keys),) if keys else ()
+    tensors = (q, floats(*key), floats(*key), *mask, *of_keys, q)
+    places = (0, 1, 2, -1, -1, 3) if mask else (0, 1, 2, -1, 3) if keys else (0, 1, 2)
     written = (len(tensors) - 1,)
     node = operator("MultiHeadAttention", 1, places, written, DOMAIN, num_heads=heads, **more)
     return canonical(Layer(tensors, (node,), written))
@@ -184,7 +192,9 @@ GROUPED = {
     "grouped attention of a token with sinks": grouped(
         2, 1, 9, packed=True, rotated=16, beside={11: weights(4)}
     ),
-    "grouped attention of a prompt with sinks": grouped(2, 9, 9, rotated=16, beside={11: floats(4)}),
+    "grouped attention of a prompt with sinks": grouped(
+        2, 9, 9, rotated=16, beside={11: floats(4)}
+    ),
     "grouped attention of a token with sinks, long": grouped(
         1, 1, 700, 64, packed=True, heads=16, local_window_size=128, beside={11: weights(16)}
     ),
@@ -209,7 +219,45 @@ MULTI_HEADS = {
         (2, 9, 64), floats(1, 4, 7, 9), scale=0.3
     ),
     "multi-head attention of keys by head": multi_head((2, 4, 9, 16)),
+    "multi-head attention with a mask of keys": multi_head((2, 9, 64), keys=(2, 9)),
+    "multi-head attention of few queries with a mask of keys": multi_head(
+        (2, 300, 64), queries=3, heads=1, keys=(2, 300)
+    ),
+    "multi-head attention with lengths": multi_head((2, 7, 64), keys=(2,)),
+    "multi-head attention of one query by head": multi_head(
+        (2, 4, 300, 16), floats(2, 1, 1, 300), queries=1
+    ),
     "causal multi-head attention": multi_head((2, 7, 64), unidirectional=1),
+}
+
+
+def projected(
+    *beside: tuple[int, Tensor],
+    bias: bool = True,
+    sizes: tuple[int, ...] = (),
+    **more: AttributeValue,
+) -> Layer:
+    """Attention of two sequences of nine tokens, with weights, and further inputs by place."""
+    wide = sum(sizes) or 192
+    given = {0: floats(2, 9, 48), 1: weights(48, wide)}
+    given |= {2: weights(wide)} if bias else {}
+    given |= dict(beside)
+    at = {place: number for number, place in enumerate(given)}
+    read = tuple([at.get(place, -1) for place in range(max(given) + 1)])
+    result = floats(2, 9, sizes[2] if sizes else 64)
+    attributes = {"num_heads": 4} | ({"qkv_hidden_sizes": sizes} if sizes else {})
+    node = operator("Attention", 1, read, (len(given),), DOMAIN, **attributes, **more)
+    return canonical(Layer((*given.values(), result), (node,), (len(given),)))
+
+
+PROJECTED = {
+    "projected attention": projected(),
+    "projected attention, causal": projected(unidirectional=1, scale=0.4),
+    "projected attention of other values": projected(sizes=(64, 64, 32)),
+    "projected attention with lengths": projected((3, Tensor("int32", (2,)))),
+    "projected attention with a mask": projected((3, Tensor("int32", (2, 9)))),
+    "projected attention with a mask of queries": projected((3, Tensor("int32", (2, 9, 9)))),
+    "projected attention with a bias of scores": projected((5, floats(1, 4, 9, 9))),
 }
 
 OF_SEVERAL_ROWS = {
@@ -257,6 +305,7 @@ OWN = (
     | EMBEDDED
     | MULTI_HEADS
     | GROUPED
+    | PROJECTED
     | OF_SEVERAL_ROWS
     | {
         "packed product of a row": packed(1, 24, 128),

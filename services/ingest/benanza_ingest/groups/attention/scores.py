@@ -36,8 +36,8 @@ class Scores(NamedTuple):
     """The layers from a product to its softmax, the softmax included, and what they compute.
 
     `terms` are done one after the other to zeros, and added to the scores times `scale`, or to
-    `cap * tanh(scale * score / cap)` if there is a `cap`. `precision` is ONNX's number of the type in which the softmax is computed, zero if that is the
-    type of the scores.
+    `cap * tanh(scale * score / cap)` if there is a `cap`. `precision` is ONNX's number of the type
+    in which the softmax is computed, zero if that is the type of the scores.
     """
 
     members: tuple[int, ...]

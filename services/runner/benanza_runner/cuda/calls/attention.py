@@ -2,6 +2,7 @@
 
 import msgspec
 
+from benanza_runner.cuda.calls.compute import Product
 from benanza_runner.cuda.calls.shape import Shape
 
 
@@ -16,11 +17,11 @@ class Attention(msgspec.Struct, frozen=True):
     holds for `value` and `value_heads`.
 
     The operand `mask`, if there is one, has the shape `mask`: batch, heads, queries and keys, each
-    of which may be one. If there are two numbers `chosen`, it has bools: the first number is added
-    where it is True, the second one where it is False. If `causal`, a query sees only the keys up
-    to its own place, before which there are `before` keys more than queries. If there is a
-    `window`, it sees none so many places before its own, or more. The result of a query that sees
-    no key is zero. `output` is the shape that the layer gives the result.
+    of which may be one. If there are two numbers `chosen`, it has bools or integers: the first
+    number is added where they are True or not 0, the second one elsewhere. If `causal`, a query
+    sees only the keys up to its own place, before which there are `before` keys more than queries.
+    If there is a `window`, it sees none so many places before its own, or more. The result of a
+    query that sees no key is zero. `output` is the shape that the layer gives the result.
 
     If there is a `cap`, scaled scores are `cap * tanh(score / cap)` before a mask is added. If
     there are `sinks`, the operand of this name has a number for each head, which the softmax has as
@@ -126,3 +127,14 @@ class CachedAttention(msgspec.Struct, frozen=True):
             cap=self.cap,
             sinks=self.sinks,
         )
+
+
+class ProjectedAttention(msgspec.Struct, frozen=True):
+    """Attention to rows that a product makes.
+
+    Operands: those of `product`, whose result is `query`, `key` and `value` of `attention`, and
+    the others of `attention`.
+    """
+
+    product: Product
+    attention: Attention

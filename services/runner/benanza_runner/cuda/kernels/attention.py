@@ -61,13 +61,13 @@ class AttentionKernels:
             *map(np.int64, (*call.query_steps, *call.key_steps, *call.value_steps)),
             *map(np.int64, (*mask_steps(call), *call.output_steps)),
         )
-        offered = 0
+        offered, scored = 0, scoring_in(workspace, call)
         for threads, rows in SHAPES:
             if not fits(call, threads, rows):
                 continue
             offered += 1
             kernel = _attention_kernel(
-                workspace.precision, call.size, call.width, threads, rows, scoring_of(call)
+                workspace.precision, call.size, call.width, threads, rows, scored
             )
             blocks = call.batch * call.heads * -(-call.queries // rows)
             run = launch(kernel, blocks, threads, arguments)
@@ -78,8 +78,8 @@ class AttentionKernels:
 
 
 def operands_of(workspace: Workspace, call: Attention) -> tuple[Any, ...]:
-    """The queries, keys and values from where they begin, the mask and the sinks; without these, the
-    queries fill their places.
+    """The queries, keys and values from where they begin, the mask and the sinks; where there are
+    none, the queries fill their place.
     """
     query, key, value = (
         workspace.operand(name).array.reshape(-1)[start:]
@@ -94,6 +94,11 @@ def operands_of(workspace: Workspace, call: Attention) -> tuple[Any, ...]:
         for name, there in (("mask", call.mask), ("sinks", call.sinks))
     )
     return query, key, value, mask, sinks
+
+
+def scoring_in(workspace: Workspace, call: Attention) -> Scoring:
+    """What becomes of the scores."""
+    return scoring_of(call, workspace.operand("mask").element if call.mask else "")
 
 
 def fits(call: Attention, threads: int, rows: int) -> bool:
@@ -148,7 +153,8 @@ extern "C" __global__ void attend(const T* __restrict__ query, const T* __restri
     const T* __restrict__ value, const M* __restrict__ mask, const T* __restrict__ sinks,
     T* __restrict__ result, float scale, float when_true, float when_false, float cap,
     unsigned heads, unsigned by_key, unsigned by_value, unsigned queries, unsigned keys,
-    unsigned before, unsigned window, Step qb, Step qh, Step qr, Step qc, Step kb, Step kh, Step kr, Step kc,
+    unsigned before, unsigned window,
+    Step qb, Step qh, Step qr, Step qc, Step kb, Step kh, Step kr, Step kc,
     Step vb, Step vh, Step vr, Step vc, Step mb, Step mh, Step mr, Step mc,
     Step yb, Step yh, Step yr, Step yc) {
   __shared__ float rows[ROWS * SIZE], shares[ROWS * THREADS];

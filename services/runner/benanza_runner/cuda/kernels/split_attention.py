@@ -15,9 +15,9 @@ import numpy as np
 from benanza_runner.cuda.calls import Attention, CachedAttention
 from benanza_runner.cuda.candidate import Candidate, refused
 from benanza_runner.cuda.kernels.appending import behind_appending
-from benanza_runner.cuda.kernels.attention import mask_steps, operands_of
+from benanza_runner.cuda.kernels.attention import mask_steps, operands_of, scoring_in
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, WIDE_BYTES
-from benanza_runner.cuda.kernels.source.scores import Scoring, scoring_of
+from benanza_runner.cuda.kernels.source.scores import Scoring
 from benanza_runner.cuda.kernels.source.split_attention import ROWS, WARPS, source
 from benanza_runner.cuda.workspace import Workspace
 from benanza_schemas.element_types import PRECISIONS
@@ -91,7 +91,7 @@ def _candidate(workspace: Workspace, call: Attention, wholes: int, splits: int) 
     line = 2 * (call.size + 16)
     stages = 3 if 3 * 2 * ROWS * line * WARPS <= MOST_SHARED_BYTES // 2 else 2
     shared = max(stages * 2 * ROWS * line * WARPS, 4 * WARPS * ROWS * call.size)
-    kernel = _kernel(workspace.precision, call.size, stages, scoring_of(call))
+    kernel = _kernel(workspace.precision, call.size, stages, scoring_in(workspace, call))
     arrived = cupy.zeros(wholes, cupy.uint32)
     scratch = 0
 

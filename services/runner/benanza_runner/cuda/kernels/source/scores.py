@@ -3,12 +3,14 @@
 from typing import NamedTuple
 
 from benanza_runner.cuda.calls import Attention
+from benanza_runner.cuda.elements import IN_MEMORY
 
 
 class Scoring(NamedTuple):
     """What a kernel does to scores beside their scale: parts of the source that it has.
 
-    `mask` is what the mask is of, `bool` or `float`, and empty if there is none.
+    `mask` is the type of the mask's elements in C, `T` if they are added to scores, and empty if
+    there is none.
     """
 
     mask: str = ""
@@ -18,9 +20,9 @@ class Scoring(NamedTuple):
     sinks: bool = False
 
 
-def scoring_of(call: Attention) -> Scoring:
-    """That of an attention."""
-    mask = "" if not call.mask else "bool" if call.chosen else "float"
+def scoring_of(call: Attention, element: str) -> Scoring:
+    """That of an attention whose mask has elements of this type."""
+    mask = "" if not call.mask else IN_MEMORY[element] if call.chosen else "T"
     return Scoring(mask, call.causal, call.window > 0, call.cap > 0, call.sinks)
 
 
@@ -31,13 +33,13 @@ def scoring_source(scoring: Scoring) -> str:
     """
     return f"""
 #define MASK {int(bool(scoring.mask))}
-#define CHOSEN {int(scoring.mask == "bool")}
+#define CHOSEN {int(scoring.mask not in ("", "T"))}
 #define CAUSAL {int(scoring.causal)}
 #define WINDOW {int(scoring.window)}
 #define CAP {int(scoring.cap)}
 #define SINKS {int(scoring.sinks)}
 typedef long long Step;
-typedef {"unsigned char" if scoring.mask == "bool" else "T"} M;
+typedef {scoring.mask or "T"} M;
 #define NONE __int_as_float(0xff800000)
 {_SOURCE}"""
 

@@ -25,6 +25,9 @@ def attention(call: Attention, operands: Mapping[str, Array]) -> Array:
     value = placed(
         "value", call.value_heads, call.keys, call.width, call.value_start, call.value_steps
     )
+    if call.biased:
+        query = query + operands["query_bias"].reshape(call.heads, 1, call.size)
+        value = value + operands["value_bias"].reshape(call.heads, 1, call.width)
     scores = call.scale * np.einsum("bhqd,bhkd->bhqk", query, key)
     if call.cap:
         scores = call.cap * np.tanh(scores / call.cap)

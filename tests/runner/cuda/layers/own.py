@@ -94,15 +94,20 @@ def multi_head(
     heads: int = 4,
     queries: int = 7,
     keys: tuple[int, ...] = (),
+    bias: Tensor | None = None,
     **more: AttributeValue,
 ) -> Layer:
-    """MultiHeadAttention of batches of two, with keys and values of this shape, and a mask of keys
-    of the shape `keys`.
+    """MultiHeadAttention of batches of two, with keys and values of this shape, a mask of keys of
+    the shape `keys`, and a bias of all three.
     """
     q = floats(2, queries, 64)
-    of_keys = (Tensor("int32", keys),) if keys else ()
-    tensors = (q, floats(*key), floats(*key), *mask, *of_keys, q)
-    places = (0, 1, 2, -1, -1, 3) if mask else (0, 1, 2, -1, 3) if keys else (0, 1, 2)
+    given = {0: q, 1: floats(*key), 2: floats(*key)}
+    given |= {3: bias} if bias else {}
+    given |= {4: Tensor("int32", keys)} if keys else {}
+    given |= dict(zip((5,), mask, strict=False))
+    at = {place: number for number, place in enumerate(given)}
+    places = tuple([at.get(place, -1) for place in range(max(given) + 1)])
+    tensors = (*given.values(), q)
     written = (len(tensors) - 1,)
     node = operator("MultiHeadAttention", 1, places, written, DOMAIN, num_heads=heads, **more)
     return canonical(Layer(tensors, (node,), written))
@@ -222,6 +227,13 @@ MULTI_HEADS = {
     "multi-head attention with a mask of keys": multi_head((2, 9, 64), keys=(2, 9)),
     "multi-head attention of few queries with a mask of keys": multi_head(
         (2, 300, 64), queries=3, heads=1, keys=(2, 300)
+    ),
+    "multi-head attention with a bias": multi_head((2, 9, 64), bias=weights(192)),
+    "multi-head attention of few queries with a bias": multi_head(
+        (2, 300, 64), queries=3, heads=1, bias=weights(192)
+    ),
+    "multi-head attention of one query with a bias": multi_head(
+        (2, 30, 64), queries=1, heads=1, bias=weights(192)
     ),
     "multi-head attention with lengths": multi_head((2, 7, 64), keys=(2,)),
     "multi-head attention of one query by head": multi_head(

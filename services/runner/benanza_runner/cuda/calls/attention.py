@@ -25,7 +25,9 @@ class Attention(msgspec.Struct, frozen=True):
 
     If there is a `cap`, scaled scores are `cap * tanh(score / cap)` before a mask is added. If
     there are `sinks`, the operand of this name has a number for each head, which the softmax has as
-    the score of one more key, whose value is zero.
+    the score of one more key, whose value is zero. If `biased`, the operands `query_bias` and
+    `value_bias` have rows of `size` and of `width` for each head, which are added to those of
+    queries and of values; a query that sees no key isn't expected then.
     """
 
     output: Shape
@@ -52,6 +54,7 @@ class Attention(msgspec.Struct, frozen=True):
     window: int = 0
     cap: float = 0.0
     sinks: bool = False
+    biased: bool = False
 
 
 class CachedAttention(msgspec.Struct, frozen=True):

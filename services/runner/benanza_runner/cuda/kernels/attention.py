@@ -78,8 +78,8 @@ class AttentionKernels:
 
 
 def operands_of(workspace: Workspace, call: Attention) -> tuple[Any, ...]:
-    """The queries, keys and values from where they begin, the mask and the sinks; where there are
-    none, the queries fill their place.
+    """The queries, keys and values from where they begin, the mask, the sinks and the biases; where
+    there are none, the queries fill their place.
     """
     query, key, value = (
         workspace.operand(name).array.reshape(-1)[start:]
@@ -89,11 +89,14 @@ def operands_of(workspace: Workspace, call: Attention) -> tuple[Any, ...]:
             ("value", call.value_start),
         )
     )
-    mask, sinks = (
-        workspace.operand(name).array if there else query
-        for name, there in (("mask", call.mask), ("sinks", call.sinks))
+    further = (
+        ("mask", call.mask),
+        ("sinks", call.sinks),
+        ("query_bias", call.biased),
+        ("value_bias", call.biased),
     )
-    return query, key, value, mask, sinks
+    more = (workspace.operand(name).array if there else query for name, there in further)
+    return query, key, value, *more
 
 
 def scoring_in(workspace: Workspace, call: Attention) -> Scoring:
@@ -151,7 +154,8 @@ __device__ __forceinline__ float over_block(float v, bool largest) {
 }
 extern "C" __global__ void attend(const T* __restrict__ query, const T* __restrict__ key,
     const T* __restrict__ value, const M* __restrict__ mask, const T* __restrict__ sinks,
-    T* __restrict__ result, float scale, float when_true, float when_false, float cap,
+    const T* __restrict__ query_bias, const T* __restrict__ value_bias, T* __restrict__ result,
+    float scale, float when_true, float when_false, float cap,
     unsigned heads, unsigned by_key, unsigned by_value, unsigned queries, unsigned keys,
     unsigned before, unsigned window,
     Step qb, Step qh, Step qr, Step qc, Step kb, Step kh, Step kr, Step kc,
@@ -168,7 +172,9 @@ extern "C" __global__ void attend(const T* __restrict__ query, const T* __restri
   result += batch * yb + head * yh;
   for (unsigned i = thread; i < ROWS * SIZE; i += THREADS) {
     const unsigned row = first + i / SIZE;
-    rows[i] = row < queries ? scale * load(query[row * qr + i % SIZE * qc]) : 0.0f;
+    rows[i] = row < queries
+        ? scale * biased(load(query[row * qr + i % SIZE * qc]), query_bias, head * SIZE + i % SIZE)
+        : 0.0f;
   }
   float most[ROWS], sum[ROWS], found[ROWS][COLUMNS];
   #pragma unroll
@@ -242,7 +248,8 @@ extern "C" __global__ void attend(const T* __restrict__ query, const T* __restri
     for (int c = 0; c < COLUMNS; ++c) {
       const unsigned column = thread + c * THREADS, row = first + r;
       if (column < WIDTH && row < queries)
-        result[row * yr + column * yc] = store(all == 0.0f ? 0.0f : found[r][c] / all);
+        result[row * yr + column * yc] = store(
+            biased(all == 0.0f ? 0.0f : found[r][c] / all, value_bias, head * WIDTH + column));
     }
   }
 }

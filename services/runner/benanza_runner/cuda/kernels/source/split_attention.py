@@ -58,7 +58,8 @@ __device__ __forceinline__ float over_row(float v, bool largest) {
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restrict__ query,
     const T* __restrict__ key, const T* __restrict__ value, const M* __restrict__ mask,
-    const T* __restrict__ sinks, T* __restrict__ result, float* __restrict__ parts,
+    const T* __restrict__ sinks, const T* __restrict__ query_bias,
+    const T* __restrict__ value_bias, T* __restrict__ result, float* __restrict__ parts,
     unsigned* __restrict__ arrived, float scale, float when_true, float when_false, float cap,
     unsigned key_heads, unsigned group, unsigned queries, unsigned keys, unsigned splits,
     unsigned per_split, unsigned before, unsigned window,
@@ -86,6 +87,13 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
     for (int k = 0; k < SIZE / 16; ++k) {
       const unsigned column = k * 16 + i / 2 * 8 + lane % 4 * 2;
       q[k][i] = row < rows ? *(const unsigned*)(mine + column) : 0;
+#if BIASED
+      if (row < rows) {
+        const unsigned at = (head * group + row % group) * SIZE + column;
+        q[k][i] = packed(biased(load(mine[column]), query_bias, at),
+                         biased(load(mine[column + 1]), query_bias, at + 1));
+      }
+#endif
     }
   }
   float most[2] = {NONE, NONE}, sum[2] = {0.0f, 0.0f};
@@ -241,7 +249,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
     } else if (tile * 16 + row < rows) {
       const unsigned at = tile * 16 + row;
       result[batch * yb + (head * group + at % group) * yh + at / group * yr + column * yc] =
-          store(all == 0.0f ? 0.0f : found / all);
+          store(biased(all == 0.0f ? 0.0f : found / all, value_bias,
+                       (head * group + at % group) * SIZE + column));
     }
   }
   if (splits == 1) return;
@@ -281,7 +290,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
     for (unsigned s = 0; s < splits; ++s)
       found += factors[s * 16 + row] * __ldcg(found_by + s * part + i);
     result[batch * yb + (head * group + at % group) * yh + at / group * yr + column * yc] =
-        store(found * sum_of[0][row]);
+        store(biased(found * sum_of[0][row], value_bias,
+                     (head * group + at % group) * SIZE + column));
   }
 }
 """

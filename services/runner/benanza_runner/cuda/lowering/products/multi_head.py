@@ -20,11 +20,12 @@ MULTI_HEAD = "MultiHeadAttention"
 
 NAMES = {"query": 0, "key": 1, "value": 2}
 
-MASK, BIAS = 4, 5
-"""The places of the mask of keys, and of what is added to scores."""
+OPERANDS_BIAS, MASK, BIAS = 3, 4, 5
+"""The places of the bias of queries, keys and values, of the mask of keys, and of what is added to
+scores.
+"""
 
 _REFUSED = {
-    3: "a bias of its operands",
     6: "former keys and values",
     7: "former keys and values",
     8: "former keys and values",
@@ -69,9 +70,18 @@ def lower_multi_head(layer: Layer, values: Mapping[int, Array]) -> Lowering:
         mask=mask,
         chosen=chosen,
         causal=causal,
+        biased=given(operator, OPERANDS_BIAS),
     )
-    weights = frozenset(name for name, place in read.items() if layer.tensors[place].constant)
-    return call, {name: values[place] for name, place in read.items()}, weights
+    weights = {name for name, place in read.items() if layer.tensors[place].constant}
+    operands = {name: values[place] for name, place in read.items()}
+    if call.biased:
+        bias = operator.inputs[OPERANDS_BIAS]
+        if not layer.tensors[bias].constant:
+            raise _refused("a computed bias")
+        # That of the keys adds the same to all scores of a query, and changes no softmax.
+        operands |= {"query_bias": values[bias][:wide], "value_bias": values[bias][2 * wide :]}
+        weights |= {"query_bias", "value_bias"}
+    return call, operands, frozenset(weights)
 
 
 def _check(layer: Layer, operator: Operator) -> None:

@@ -159,3 +159,12 @@ def test_attention_multiplies_twice_whatever_is_remembered_included(past: int, r
     products = naive_attention_products(queries, past + keys, depth, value_depth)
     softmax = 5 * queries * (past + keys)
     assert layer.flops == batch * heads * (2 * products + softmax)
+
+
+def test_a_cap_costs_a_quotient_a_tanh_and_a_product_of_each_score() -> None:
+    def flops(attributes: str) -> int:
+        graph = f"""g (float[2,3,4,8] q, float[2,3,5,8] k, float[2,3,5,8] v) => (y)
+            {{ y = Attention<{attributes}>(q, k, v) }}"""
+        return of_operator(extracted(graph, 23), "Attention").flops
+
+    assert flops("softcap=0.5") - flops("softcap=0.0") == 3 * 2 * 3 * 4 * 5

@@ -208,12 +208,6 @@ def test_grouped_query_attention_has_buffers_as_long_as_what_it_keeps() -> None:
             ),
             states.OTHER_FORM,
         ),
-        (
-            """(float[2,1,64] q, float[2,1,64] k, float[2,1,64] v, float[2,4,100,16] pk,
-            float[2,4,100,16] pv) => (float[2,1,64] y, float[2,4,101,16] c, float[2,4,101,16] d)
-            { y, c, d = com.microsoft.MultiHeadAttention<num_heads=4>(q, k, v, , , , pk, pv) }""",
-            states.NO_BUFFER,
-        ),
     ],
 )
 def test_a_state_of_which_it_is_not_sure_is_copied_and_said_so(graph: str, why: str) -> None:

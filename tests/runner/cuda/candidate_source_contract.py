@@ -60,6 +60,7 @@ SAMPLES = (
     "attention",
     "attention as BERT has it",
     "grouped attention of a prompt",
+    "projected attention",
 )
 """A layer for each kind of call."""
 

@@ -41,6 +41,7 @@ LIBRARIES = (
     "TransposedKernels",
     "AttentionKernels",
     "SplitAttention",
+    "ProjectedAttentions",
 )
 """The classes of the GPU's libraries, in the order in which they are asked."""
 

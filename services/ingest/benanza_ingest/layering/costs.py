@@ -180,17 +180,18 @@ def _is_true(layer: Layer, operator: Operator, position: int) -> bool:
 def _attention_flops(
     layer: Layer, operator: Operator, shapes: list[tuple[int, ...]], output: tuple[int, ...]
 ) -> int:
-    """Two matrix products and a softmax, of the pairs of a query and a key that it sees. At rank 3,
-    the last axis contains the heads.
+    """Two matrix products, a softmax and a cap, of the pairs of a query and a key that it sees. At
+    rank 3, the last axis contains the heads.
     """
     query = shapes[0]
     pairs = standard(layer, operator).pairs()
+    of_score = 5 + bool(operator.attribute("softcap")) * 3
     if len(query) == 3:
         batch, _, width = query
         heads = operator.integer("q_num_heads") or 1
-        return batch * pairs * (2 * (width + output[-1]) + 5 * heads)
+        return batch * pairs * (2 * (width + output[-1]) + of_score * heads)
     *outer, _, depth = query
-    return prod(outer) * pairs * (2 * (depth + output[-1]) + 5)
+    return prod(outer) * pairs * (2 * (depth + output[-1]) + of_score)
 
 
 def _recurrent_flops(op_type: str, shapes: list[tuple[int, ...]]) -> int:

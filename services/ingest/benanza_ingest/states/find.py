@@ -36,6 +36,7 @@ REORDERED = "its sequences are reordered"
 COMBINED = "what is new is combined with what was there"
 CAUSAL = "which keys its queries see can't be said of a buffer"
 NO_BUFFER = "its operator takes no buffer that is longer than what is kept"
+BIASED = "its operator adds a bias to what is new"
 OTHER_FORM = "something else reads it with its heads apart"
 
 
@@ -135,6 +136,8 @@ class _States:
         # ONNX's Attention has former keys and values, or neither.
         if node.op_type == "Attention" and (len(kept) < 2 or not self._are_alike(inputs[:3])):
             return []
+        if node.op_type == "MultiHeadAttention" and len(kept) < 2:
+            return []
         return kept
 
     def _is_state(self, kept: Kept) -> bool:
@@ -203,7 +206,7 @@ class _States:
             if _combines(node):
                 return COMBINED
         if node.op_type == "MultiHeadAttention":
-            return NO_BUFFER
+            return self._why_no_multi_head(node)
         if node.op_type == "Attention":
             key = self._type(node.inputs[1]).dims()
             if self._type(kept.before).elements() and not self._may_see_a_buffer(node):
@@ -211,6 +214,21 @@ class _States:
             if len(key) == 3 and self._readers[kept.after]:
                 return OTHER_FORM
         return ""
+
+    def _why_no_multi_head(self, node: Node) -> str:
+        """Why a MultiHeadAttention can't read a buffer as keys and values by head. Then its queries
+        have no places, and it takes no bias.
+        """
+        own_buffer = any(node.inputs[8:10]) or any(node.outputs[3:])
+        if own_buffer or not self._are_alike(node.inputs[:3]) or len(self._dims(node)) != 3:
+            return NO_BUFFER
+        if any(node.inputs[3:4]):
+            return BIASED
+        is_one = self._dims(node)[1] == 1
+        return "" if is_one or not is_causal(node) else CAUSAL
+
+    def _dims(self, node: Node) -> Shape:
+        return self._type(node.inputs[0]).dims()
 
     def _may_see_a_buffer(self, node: Node) -> bool:
         """Whether the queries of an Attention can see the same keys where these are in a buffer.
@@ -239,9 +257,13 @@ class _States:
         return True
 
 
+CAUSES = ("is_causal", "unidirectional")
+"""Attributes that let a query see no key behind its own place: ONNX's and ONNX Runtime's."""
+
+
 def is_causal(node: Node) -> bool:
-    """Whether a query of an Attention sees no key behind its own place."""
-    return any(a.name == "is_causal" and a.i for a in node.proto.attribute)
+    """Whether a query of an attention sees no key behind its own place."""
+    return any(a.name in CAUSES and a.i for a in node.proto.attribute)
 
 
 def has_window(node: Node) -> bool:

@@ -14,7 +14,14 @@ from onnx import NodeProto, helper
 
 from benanza_ingest.resolving.graph import Graph, Node
 from benanza_ingest.resolving.types import tensor_type
-from benanza_ingest.states.find import Kept, find_states, has_window, is_causal, known_type
+from benanza_ingest.states.find import (
+    CAUSES,
+    Kept,
+    find_states,
+    has_window,
+    is_causal,
+    known_type,
+)
 from benanza_ingest.states.once import change_states_once
 
 COUNTS_KEYS = 24
@@ -78,6 +85,8 @@ class _InPlace:
         """What runs instead of a node that changes these states."""
         if (node.domain, node.op_type) == ("", "Attention"):
             return self._attention(node, kept)
+        if node.op_type == "MultiHeadAttention":
+            return self._multi_head_attention(node, kept)
         if node.op_type == "GroupQueryAttention":
             return [self._grouped_attention(node, kept)]
         (state,) = kept
@@ -130,15 +139,8 @@ class _InPlace:
             copies = _joined(node, (before, name), buffer, len(self._dims(name)) - 2)
             buffers.append(buffer)
             appends.append(self._append(node, name, buffer, as_written=copies))
-        proto = NodeProto()
-        proto.CopyFrom(node.proto)
-        if self._dims(query)[-2] == 1:  # it sees all keys, as does one that isn't causal
-            kept_attributes = [a for a in proto.attribute if a.name != "is_causal"]
-            del proto.attribute[:]
-            proto.attribute.extend(kept_attributes)
         without_past = replace(
-            node,
-            proto=proto,
+            node if self._dims(query)[-2] > 1 else _seeing_all(node),
             inputs=(query, *buffers, *node.inputs[3:4]),
             outputs=(node.outputs[0], "", "", *node.outputs[3:]),
         )
@@ -150,12 +152,37 @@ class _InPlace:
             without_past.opset, without_past.deciding = COUNTS_KEYS, (6,)
         return [*appends, without_past]
 
+    def _multi_head_attention(self, node: Node, kept: Sequence[Kept]) -> list[Node]:
+        """The operator behind what appends the new keys and values to buffers by head, which it
+        reads as it does those of an encoder.
+        """
+        appends = []
+        for name, state in zip(node.inputs[1:3], kept, strict=True):
+            before, after = self._flat(state.before, name), self._flat(state.after, name)
+            copies = _joined(node, (before, name), after, 1)
+            appends.append(self._append(node, name, state.after, as_written=copies))
+        without_past = replace(
+            _seeing_all(node),
+            inputs=(node.inputs[0], *(state.after for state in kept), *node.inputs[3:6]),
+            outputs=node.outputs[:1],
+        )
+        return [*appends, without_past]
+
     def _number_of_keys(self, query: str, keys: str) -> str:
         """A constant: how many keys there are, for each item of the batch."""
         name = self._named(f"{keys}/count")
         counts = np.full(self._dims(query)[0], self._dims(keys)[-2], np.int64)
         self._graph.constants.add_array(name, counts)
         return name
+
+
+def _seeing_all(node: Node) -> Node:
+    """An attention of one query, or of none that is causal, without what says if it is."""
+    proto = NodeProto()
+    proto.CopyFrom(node.proto)
+    del proto.attribute[:]
+    proto.attribute.extend(a for a in node.proto.attribute if a.name not in CAUSES)
+    return replace(node, proto=proto)
 
 
 def _joined(node: Node, parts: tuple[str, str], whole: str, axis: int) -> Node:

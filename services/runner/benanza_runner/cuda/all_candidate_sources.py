@@ -1,6 +1,7 @@
 """All adapters that offer candidates: of libraries, and of the kernels of this package."""
 
 from benanza_runner.cuda.candidate_source import CandidateSource
+from benanza_runner.cuda.in_parts.projected_attention import ProjectedAttentions
 from benanza_runner.cuda.kernels.attention import AttentionKernels
 from benanza_runner.cuda.kernels.channel_normalisation import ChannelNormalisationKernels
 from benanza_runner.cuda.kernels.integers.products import IntegerProducts
@@ -38,6 +39,8 @@ def all_candidate_sources(
 
     cuBLASLt is asked for at most so many `algorithms` of a call.
     """
+    products = CublasLt(algorithms)
+    attentions = graph, AttentionKernels(), SplitAttention()
     return (
         graph,
         CudnnConvolution(legacy),
@@ -46,7 +49,7 @@ def all_candidate_sources(
         CudnnElementwise(legacy),
         CudnnReductions(legacy),
         CudnnRecurrent(legacy),
-        CublasLt(algorithms),
+        products,
         CublasLtIntegers(algorithms),
         CublasLtWindows(algorithms),
         CublasLtPacked(algorithms),
@@ -64,6 +67,6 @@ def all_candidate_sources(
         RegionKernels(),
         InPlaceViews(),
         TransposedKernels(),
-        AttentionKernels(),
-        SplitAttention(),
+        *attentions[1:],
+        ProjectedAttentions(products, attentions),
     )

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import (
     AnyConvolution,
     Call,
@@ -57,6 +58,11 @@ class Workspace:
     def fixed(self) -> frozenset[str]:
         """The names of the operands that the model fixes."""
         return self._lowered.weights
+
+    @property
+    def operands(self) -> dict[str, Array]:
+        """The operands by name, in ONNX's layout."""
+        return self._lowered.operands
 
     @property
     def computed(self) -> dict[str, Shape]:

@@ -67,6 +67,15 @@ FORMS = {
     "with a mask": between(
         "b = Mul(a, s) c = Add(b, m)", "Attention", f"{PLAIN}, float[2,1,7,7] m"
     ),
+    "with a cap, as Gemma 2 has it": between(
+        "b = Mul(a, s) b1 = Div(b, two) b2 = Tanh(b1) b3 = Mul(b2, two) c = Add(b3, m)",
+        "Attention",
+        f"{PLAIN}, float[2,1,7,7] m",
+    ),
+    "with a cap of one": between("c = Tanh(a)", "Attention"),
+    "with a cap and a mask that are scaled": between(
+        "b1 = Tanh(a) b2 = Mul(b1, two) b3 = Add(b2, w) c = Div(b3, two)", "Mul+Attention"
+    ),
     "with a mask of keys": between(
         "c = Add(m, a)", "Expand+Attention", f"{PLAIN}, float[2,1,1,7] m"
     ),
@@ -232,6 +241,13 @@ FORMS = {
         "float[2,7,4,8] q0, float[2,7,2,8] k0, float[2,2,7,8] v",
         "q = Transpose<perm=[0,2,1,3]>(q0) k = Transpose<perm=[0,2,1,3]>(k0)"
         " o4 = Attention<is_causal=1, scale=0.5>(q, k, v) o = Transpose<perm=[0,2,1,3]>(o4)",
+        "Transpose+Transpose+Attention+Transpose",
+        opset=23,
+    ),
+    "ONNX's operator with a cap": Form(
+        "float[2,7,4,8] q0, float[2,7,2,8] k0, float[2,2,7,8] v",
+        "q = Transpose<perm=[0,2,1,3]>(q0) k = Transpose<perm=[0,2,1,3]>(k0)"
+        " o4 = Attention<softcap=0.5>(q, k, v) o = Transpose<perm=[0,2,1,3]>(o4)",
         "Transpose+Transpose+Attention+Transpose",
         opset=23,
     ),

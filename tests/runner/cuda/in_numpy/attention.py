@@ -25,13 +25,25 @@ def attention(call: Attention, operands: Mapping[str, Array]) -> Array:
     value = placed(
         "value", call.value_heads, call.keys, call.width, call.value_start, call.value_steps
     )
+    if call.biased:
+        query = query + operands["query_bias"].reshape(call.heads, 1, call.size)
+        value = value + operands["value_bias"].reshape(call.heads, 1, call.width)
     scores = call.scale * np.einsum("bhqd,bhkd->bhqk", query, key)
+    if call.cap:
+        scores = call.cap * np.tanh(scores / call.cap)
     if call.mask:
         mask = operands["mask"].reshape(call.mask)
         scores = scores + (np.where(mask, *call.chosen) if call.chosen else mask)
+    places = np.arange(call.keys)
+    own = call.before + np.arange(call.queries)[:, None]
     if call.causal:
-        later = np.arange(call.keys) > call.before + np.arange(call.queries)[:, None]
-        scores = np.where(later, -np.inf, scores)
+        scores = np.where(places > own, -np.inf, scores)
+    if call.window:
+        scores = np.where(places <= own - call.window, -np.inf, scores)
+    if call.sinks:
+        sinks = np.broadcast_to(operands["sinks"][:, None, None], (*scores.shape[:3], 1))
+        scores = np.concatenate((scores, sinks), -1)
+        value = np.pad(value, ((0, 0), (0, 0), (0, 1), (0, 0)))
     most = scores.max(axis=-1, keepdims=True)
     powers = np.exp(scores - np.where(np.isneginf(most), 0, most))
     total = powers.sum(axis=-1, keepdims=True)
@@ -46,7 +58,7 @@ def attention(call: Attention, operands: Mapping[str, Array]) -> Array:
 
 def cached_attention(call: CachedAttention, operands: Mapping[str, Array]) -> list[Array]:
     query, *caches = appended(call, operands)
-    given = dict(zip(("query", "key", "value"), (query, *caches), strict=True))
+    given = {**operands, "query": query, "key": caches[0], "value": caches[1]}
     found = attention(call.attention(), given), *caches
     return [found[number] for number in call.results]
 

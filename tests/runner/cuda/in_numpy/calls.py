@@ -30,6 +30,7 @@ from benanza_runner.cuda.calls import (
     Padding,
     Pooling,
     Product,
+    ProjectedAttention,
     Quantised,
     Ranking,
     Recurrence,
@@ -75,6 +76,10 @@ def compute(call: Call, operands: Mapping[str, Array], folder: Path) -> list[Arr
             results = merged_product(call, operands)
         case CachedAttention():
             results = cached_attention(call, operands)
+        case ProjectedAttention():
+            projected = matrix_product(call.product, operands)
+            made = dict.fromkeys(("query", "key", "value"), projected)
+            results = [attention(call.attention, {**operands, **made})]
         case Recurrence():
             results = recurrent.recurrence(call, operands)
         case _:

@@ -163,6 +163,11 @@ GROUPS = {
         "float[1,2,130,72] q, float[1,2,72,200] k, float[1,2,200,136] v",
         "a = MatMul(q, k) b = Mul(a, s) p = Softmax(b) y = MatMul(p, v)",
     ),
+    "attention with a cap and a mask": attention(
+        f"{PLAIN}, float[2,1,7,9] m",
+        "a = MatMul(q, k) b = Div(a, s) c = Tanh(b) d = Mul(c, s) e = Add(d, m) p = Softmax(e)"
+        " y = MatMul(p, v)",
+    ),
     "causal attention behind kept keys": behind_kept_keys(),
     "causal attention behind kept keys with a mask": behind_kept_keys("float[4,300]"),
 }
@@ -206,6 +211,9 @@ OPERATORS = {
     "Attention, scaled and masked": operator(*WHOLE, floats(7, 9), scale=0.3),
     "Attention with a fixed mask": operator(*WHOLE, weights(2, 1, 7, 9)),
     "Attention with a mask of bools": operator(*WHOLE, Tensor("bool", (7, 9))),
+    "Attention with a cap": operator(*WHOLE, softcap=0.5),
+    "Attention with a cap and a mask": operator(*WHOLE, floats(7, 9), softcap=0.5),
+    "Attention of few queries with a cap": operator(*FEW, Tensor("bool", (3, 300)), softcap=0.5),
     "causal Attention": operator(*SQUARE, is_causal=1),
     "causal Attention of more keys than queries": operator(*WHOLE, is_causal=1),
     "causal Attention of long heads": operator(*((1, 2, 150, 64),) * 4, is_causal=1),

@@ -1,5 +1,7 @@
 """ONNX Runtime's own operators: products with packed weights, and what consists of ONNX's."""
 
+from collections.abc import Mapping
+
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor
 from tests.runner.cuda.layers.more import fixed
@@ -87,12 +89,25 @@ ROTARIES = {
 
 
 def multi_head(
-    key: tuple[int, ...], *mask: Tensor, heads: int = 4, queries: int = 7, **more: AttributeValue
+    key: tuple[int, ...],
+    *mask: Tensor,
+    heads: int = 4,
+    queries: int = 7,
+    keys: tuple[int, ...] = (),
+    bias: Tensor | None = None,
+    **more: AttributeValue,
 ) -> Layer:
-    """MultiHeadAttention of batches of two, with keys and values of this shape."""
+    """MultiHeadAttention of batches of two, with keys and values of this shape, a mask of keys of
+    the shape `keys`, and a bias of all three.
+    """
     q = floats(2, queries, 64)
-    tensors = (q, floats(*key), floats(*key), *mask, q)
-    places = (0, 1, 2, -1, -1, 3) if mask else (0, 1, 2)
+    given = {0: q, 1: floats(*key), 2: floats(*key)}
+    given |= {3: bias} if bias else {}
+    given |= {4: Tensor("int32", keys)} if keys else {}
+    given |= dict(zip((5,), mask, strict=False))
+    at = {place: number for number, place in enumerate(given)}
+    places = tuple([at.get(place, -1) for place in range(max(given) + 1)])
+    tensors = (*given.values(), q)
     written = (len(tensors) - 1,)
     node = operator("MultiHeadAttention", 1, places, written, DOMAIN, num_heads=heads, **more)
     return canonical(Layer(tensors, (node,), written))
@@ -109,9 +124,12 @@ def grouped(
     heads: int = 4,
     key_heads: int = 2,
     total: int = 0,
+    beside: Mapping[int, Tensor] | None = None,
     **more: AttributeValue,
 ) -> Layer:
-    """GroupQueryAttention of so many new queries, with room for as many keys."""
+    """GroupQueryAttention of so many new queries, with room for as many keys, and with further
+    inputs by their places.
+    """
 
     def rows(count: int) -> Tensor:
         return floats(batch, queries, count * size)
@@ -120,9 +138,14 @@ def grouped(
     new = [rows(heads + 2 * key_heads)] if packed else [result, rows(key_heads), rows(key_heads)]
     lengths = Tensor("int32", (batch,)), fixed(total or keys, dtype="int32", scalar=True)
     tables = [weights(keys + 3, rotated // 2)] * 2 if rotated else []
-    tensors = (*new, cache, cache, *lengths, *tables, result, cache, cache)
-    read, written = range(len(tensors) - 3), range(len(tensors) - 3, len(tensors))
-    places = (0, -1, -1, *read[1:]) if packed else tuple(read)
+    given = dict(enumerate((*new, cache, cache, *lengths, *tables)))
+    if packed:
+        given = {place + 2 if place else 0: tensor for place, tensor in given.items()}
+    given |= beside or {}
+    at = {place: number for number, place in enumerate(given)}
+    places = tuple([at.get(place, -1) for place in range(max(given) + 1)])
+    tensors = (*given.values(), result, cache, cache)
+    written = range(len(given), len(tensors))
     attributes = {"num_heads": heads, "kv_num_heads": key_heads, "do_rotary": int(rotated > 0)}
     node = operator("GroupQueryAttention", 1, places, tuple(written), DOMAIN, **attributes, **more)
     return canonical(Layer(tensors, (node,), tuple(written)))
@@ -150,6 +173,49 @@ GROUPED = {
     ),
     "grouped attention of tokens, long": grouped(1, 4, 300, 128, rotated=128, heads=8),
     "grouped attention of a long prompt": grouped(1, 150, 150, 64, packed=True, rotated=64),
+    "grouped attention of a token with a cap": grouped(2, 1, 9, rotated=16, softcap=0.5),
+    "grouped attention of a prompt with a cap": grouped(2, 9, 9, packed=True, softcap=0.5),
+    "grouped attention of a token with a cap, long": grouped(
+        1, 1, 300, 256, packed=True, rotated=256, softcap=0.5
+    ),
+    "grouped attention of a token in a window": grouped(
+        2, 1, 9, packed=True, rotated=16, local_window_size=4
+    ),
+    "grouped attention of a prompt in windows": grouped(2, 9, 9, rotated=16, local_window_size=4),
+    "grouped attention of tokens in windows behind others": grouped(
+        1, 3, 9, rotated=16, local_window_size=4
+    ),
+    "grouped attention of a token in a long window": grouped(
+        2, 1, 700, 64, packed=True, rotated=64, heads=8, local_window_size=512
+    ),
+    "grouped attention of tokens in long windows": grouped(
+        1, 4, 400, 128, rotated=128, heads=8, local_window_size=200
+    ),
+    "grouped attention of a long prompt in windows": grouped(
+        1, 300, 300, 64, packed=True, rotated=64, local_window_size=100
+    ),
+    "grouped attention of a token with sinks": grouped(
+        2, 1, 9, packed=True, rotated=16, beside={11: weights(4)}
+    ),
+    "grouped attention of a prompt with sinks": grouped(
+        2, 9, 9, rotated=16, beside={11: floats(4)}
+    ),
+    "grouped attention of a token with sinks, long": grouped(
+        1, 1, 700, 64, packed=True, heads=16, local_window_size=128, beside={11: weights(16)}
+    ),
+    "grouped attention of a long prompt with sinks": grouped(
+        1, 150, 150, 64, heads=16, local_window_size=128, beside={11: weights(16)}
+    ),
+    "grouped attention of tokens with sinks, a cap and windows": grouped(
+        1, 4, 300, 64, heads=8, local_window_size=100, softcap=0.5, beside={11: weights(8)}
+    ),
+    "grouped attention of a token with a sink of zero": grouped(2, 1, 9, smooth_softmax=1),
+    "grouped attention of tokens with a bias": grouped(
+        1, 3, 9, rotated=16, beside={10: floats(1, 4, 3, 9)}
+    ),
+    "grouped attention of a token with a bias in a window, long": grouped(
+        2, 1, 300, 64, heads=8, local_window_size=100, beside={10: floats(2, 1, 1, 300)}
+    ),
 }
 
 MULTI_HEADS = {
@@ -158,7 +224,52 @@ MULTI_HEADS = {
         (2, 9, 64), floats(1, 4, 7, 9), scale=0.3
     ),
     "multi-head attention of keys by head": multi_head((2, 4, 9, 16)),
+    "multi-head attention with a mask of keys": multi_head((2, 9, 64), keys=(2, 9)),
+    "multi-head attention of few queries with a mask of keys": multi_head(
+        (2, 300, 64), queries=3, heads=1, keys=(2, 300)
+    ),
+    "multi-head attention with a bias": multi_head((2, 9, 64), bias=weights(192)),
+    "multi-head attention of few queries with a bias": multi_head(
+        (2, 300, 64), queries=3, heads=1, bias=weights(192)
+    ),
+    "multi-head attention of one query with a bias": multi_head(
+        (2, 30, 64), queries=1, heads=1, bias=weights(192)
+    ),
+    "multi-head attention with lengths": multi_head((2, 7, 64), keys=(2,)),
+    "multi-head attention of one query by head": multi_head(
+        (2, 4, 300, 16), floats(2, 1, 1, 300), queries=1
+    ),
     "causal multi-head attention": multi_head((2, 7, 64), unidirectional=1),
+}
+
+
+def projected(
+    *beside: tuple[int, Tensor],
+    bias: bool = True,
+    sizes: tuple[int, ...] = (),
+    **more: AttributeValue,
+) -> Layer:
+    """Attention of two sequences of nine tokens, with weights, and further inputs by place."""
+    wide = sum(sizes) or 192
+    given = {0: floats(2, 9, 48), 1: weights(48, wide)}
+    given |= {2: weights(wide)} if bias else {}
+    given |= dict(beside)
+    at = {place: number for number, place in enumerate(given)}
+    read = tuple([at.get(place, -1) for place in range(max(given) + 1)])
+    result = floats(2, 9, sizes[2] if sizes else 64)
+    attributes = {"num_heads": 4} | ({"qkv_hidden_sizes": sizes} if sizes else {})
+    node = operator("Attention", 1, read, (len(given),), DOMAIN, **attributes, **more)
+    return canonical(Layer((*given.values(), result), (node,), (len(given),)))
+
+
+PROJECTED = {
+    "projected attention": projected(),
+    "projected attention, causal": projected(unidirectional=1, scale=0.4),
+    "projected attention of other values": projected(sizes=(64, 64, 32)),
+    "projected attention with lengths": projected((3, Tensor("int32", (2,)))),
+    "projected attention with a mask": projected((3, Tensor("int32", (2, 9)))),
+    "projected attention with a mask of queries": projected((3, Tensor("int32", (2, 9, 9)))),
+    "projected attention with a bias of scores": projected((5, floats(1, 4, 9, 9))),
 }
 
 OF_SEVERAL_ROWS = {
@@ -206,6 +317,7 @@ OWN = (
     | EMBEDDED
     | MULTI_HEADS
     | GROUPED
+    | PROJECTED
     | OF_SEVERAL_ROWS
     | {
         "packed product of a row": packed(1, 24, 128),

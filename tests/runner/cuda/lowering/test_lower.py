@@ -18,9 +18,9 @@ from benanza_schemas.layer import AttributeValue, Layer, Tensor
 from benanza_schemas.operators.elementwise import GATES
 from tests.runner.cuda.in_numpy.calls import compute
 from tests.runner.cuda.layers.gathered_blocks import gathered
-from tests.runner.cuda.layers.more import fixed, longs, resized, version
+from tests.runner.cuda.layers.more import fixed, ints, longs, resized, version
 from tests.runner.cuda.layers.more import layer as newest
-from tests.runner.cuda.layers.own import embedded, grouped, multi_head, positions, rotary
+from tests.runner.cuda.layers.own import embedded, grouped, multi_head, positions, projected, rotary
 from tests.runner.cuda.layers.own_products import fused_conv, fused_gemm, fused_product
 from tests.runner.cuda.layers.products import (
     BYTES,
@@ -305,11 +305,11 @@ def test_a_gate_on_another_value_is_no_activation() -> None:
         (rotary((1, 5, 48), 16, positions(1)), "from one position on"),
         (rotary((1, 5, 48), 16, positions(1, 5), scale=2.0), "with a scale"),
         (rotary((1, 5, 48), 16, positions(1, 5), is_packed_batching=1), "packed sequences"),
-        (multi_head((2, 9, 64), unidirectional=1), "more keys than queries"),
+        (multi_head((2, 9, 64), unidirectional=1), "causal queries behind other keys"),
         (multi_head((2, 9, 4, 2, 16)), "packed keys"),
-        (grouped(1, 1, 9, softcap=50.0), "with softcap"),
-        (grouped(1, 1, 9, local_window_size=8), "with local_window_size"),
-        (grouped(1, 1, 9, smooth_softmax=1), "with smooth_softmax"),
+        (multi_head((2, 9, 64), bias=floats(192)), "a computed bias"),
+        (grouped(1, 9, 9, local_window_size=8, causal=0), "with a window to both sides"),
+        (grouped(1, 1, 9, beside={10: floats(1, 1, 1, 8)}), "bias lacks keys"),
         (grouped(1, 1, 9, k_quant_type="PER_TENSOR"), "with k_quant_type"),
         (grouped(1, 1, 9, sliding_window_cache=1), "with sliding_window_cache"),
         (grouped(1, 1, 9, total=8), "room for more keys"),
@@ -318,23 +318,17 @@ def test_a_gate_on_another_value_is_no_activation() -> None:
             grid_sampled((2, 3, 7, 9), (2, 3, 4, 5), padding_mode="reflection"),
             "GridSample with reflection",
         ),
+        (projected(bias=False), "without a bias"),
+        (projected((4, floats(2, 2, 4, 3, 16))), "with former keys and values"),
+        (projected((3, ints(2, 9)), (5, floats(1, 4, 9, 9))), "with a mask and a bias of scores"),
+        (projected((3, ints(2, 1, 9, 9))), "with a mask of shape"),
+        (projected(do_rotary=1), "with a rotation"),
         (embedded(written=2), "without a mask"),
         (fused_conv("Gelu"), "FusedConv with 'Gelu'"),
         (fused_gemm("ScaledTanh"), "FusedGemm with 'ScaledTanh'"),
         (
             fused_product((2, 9, 8), (9, 2, 8), (2, 9, 9), transBatchB=1, transB=1),
             "with transposed batches",
-        ),
-        (
-            single(
-                "Attention",
-                1,
-                (floats(2, 5, 8), weights(8, 24), weights(24)),
-                (floats(2, 5, 8),),
-                "com.microsoft",
-                num_heads=2,
-            ),
-            "projects its input",
         ),
         (gathered("uint8", (40, 96), bits=1), "of 1 bits in uint8"),
         (gathered("float8e4m3fn", (40, 96)), "in float8e4m3fn"),

@@ -16,7 +16,7 @@ from benanza_ingest.groups.attention.layouts import (
 from benanza_ingest.groups.attention.masks import without_known
 from benanza_ingest.groups.attention.movement import dtype_of, shape_of
 from benanza_ingest.groups.attention.products import Labels, arranged
-from benanza_ingest.groups.attention.scores import Term, scores, weighted
+from benanza_ingest.groups.attention.scores import Term, rounded, scores, weighted
 from benanza_ingest.groups.wiring import Wiring
 
 NEWEST = 24
@@ -148,6 +148,8 @@ def _written_out(wiring: Wiring, softmax: int) -> Match | None:
         wiring, before.terms, (sizes[row], sizes[column]), dtype_of(wiring, names[0])
     )
     given: dict[str, int | float] = {"is_causal": 1} if causal else {}
+    if before.cap:
+        given["softcap"] = rounded(before.cap)
     if before.precision:
         given["softmax_precision"] = before.precision
     made = whole((*after_lead, sizes[row], last[width[0]]))
@@ -166,7 +168,7 @@ def _operator(wiring: Wiring, position: int) -> Match | None:
     """ONNX's operator, without a cache and what else libraries lack."""
     layer, node = wiring.layers[position], wiring.node(position)
     assert layer.layer is not None, "compute layers are known"
-    if any(node.inputs[4:6]) or any(node.outputs[1:]) or layer.attribute("softcap"):
+    if any(node.inputs[4:6]) or any(node.outputs[1:]):
         return None
     if layer.layer.operators[0].version > NEWEST:
         return None
@@ -193,6 +195,8 @@ def _operator(wiring: Wiring, position: int) -> Match | None:
     for name in ("is_causal", "softmax_precision"):
         value = wiring.layers[position].attribute(name)
         given |= {name: value} if isinstance(value, int) and value else {}
+    cap = wiring.layers[position].attribute("softcap")
+    given |= {"softcap": cap} if isinstance(cap, float) and cap else {}
     counted = next(iter(node.inputs[6:7]), "")
     if counted and (queries > keys or not _is_everywhere(wiring, counted, keys)):
         return None

@@ -13,7 +13,7 @@ from onnx import helper
 
 from benanza_ingest.groups.attention.heads import Heads
 from benanza_ingest.groups.attention.layouts import Placed, Shape, size_of, whole
-from benanza_ingest.groups.attention.scores import Term
+from benanza_ingest.groups.attention.scores import Term, rounded
 from benanza_ingest.resolving.operators import attributes, since_version
 from benanza_schemas.element_types import TO_ONNX
 from benanza_schemas.layer import OMITTED, Attribute, AttributeValue, Layer, Operator, Tensor
@@ -105,7 +105,7 @@ def _scale(scale: float, size: int) -> tuple[tuple[str, float], ...]:
     usual = 1 / sqrt(size)
     if abs(scale - usual) <= SAME_SCALE * usual:
         return ()
-    return (("scale", float(np.float32(f"{scale:.7g}"))),)
+    return (("scale", rounded(scale)),)
 
 
 def _mask(

@@ -35,14 +35,15 @@ class Term(NamedTuple):
 class Scores(NamedTuple):
     """The layers from a product to its softmax, the softmax included, and what they compute.
 
-    `terms` are done one after the other to zeros, and added to the scores times `scale`.
-    `precision` is ONNX's number of the type in which the softmax is computed, zero if that is the
-    type of the scores.
+    `terms` are done one after the other to zeros, and added to the scores times `scale`, or to
+    `cap * tanh(scale * score / cap)` if there is a `cap`. `precision` is ONNX's number of the type
+    in which the softmax is computed, zero if that is the type of the scores.
     """
 
     members: tuple[int, ...]
     product: Contraction
     scale: float
+    cap: float
     terms: tuple[Term, ...]
     precision: int
 
@@ -83,6 +84,11 @@ def factor(wiring: Wiring, position: int) -> tuple[str, float] | None:
     return None
 
 
+def rounded(value: float) -> float:
+    """A number as an attribute of an operator, of seven digits: exporters round what they write."""
+    return float(np.float32(f"{value:.7g}"))
+
+
 def scores(wiring: Wiring, softmax: int) -> Scores | None:
     """What a softmax is taken of, if that is attention's, over the last axis."""
     name = wiring.node(softmax).inputs[0]
@@ -97,7 +103,7 @@ def scores(wiring: Wiring, softmax: int) -> Scores | None:
     assert product is not None, "a path begins at one"
     value = wiring.node(path[0][0]).outputs[0]
     shape, dtype = shape_of(wiring, value), dtype_of(wiring, value)
-    scale, terms, precision = 1.0, list[Term](), 0
+    scale, cap, terms, precision = 1.0, 0.0, list[Term](), 0
     for position, carrier in path[1:]:
         layer, node = wiring.layers[position], wiring.node(position)
         result = node.outputs[0]
@@ -114,14 +120,20 @@ def scores(wiring: Wiring, softmax: int) -> Scores | None:
             precision = TO_ONNX[dtype_of(wiring, result)]
         elif scaling := factor(wiring, position):
             scale *= scaling[1]
+            cap *= scaling[1]
             if terms:
                 terms.append(Term(factor=scaling[1]))
+        elif layer.op == "Tanh":
+            if cap or terms:
+                return None
+            cap = 1.0
         else:
             term = _term(wiring, position, carrier)
             seen = whole(shape_of(wiring, term.name))
             terms.append(term._replace(view=expanded(seen, shape)))
     members = *(position for position, _ in path), softmax
-    return Scores(members, product, scale, tuple(terms), precision) if dtype in FLOATS else None
+    found = Scores(members, product, scale, cap, tuple(terms), precision)
+    return found if dtype in FLOATS else None
 
 
 def _path(wiring: Wiring, name: str, most: int) -> list[tuple[int, str]] | None:
@@ -151,6 +163,8 @@ def _carriers(wiring: Wiring, position: int) -> Iterator[str]:
             yield first
     elif scaling := factor(wiring, position):
         yield scaling[0]
+    elif layer.op == "Tanh":
+        yield node.inputs[0]
     elif layer.op == "Add":
         first, second = node.inputs
         if first != second:

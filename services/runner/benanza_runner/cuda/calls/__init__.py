@@ -4,7 +4,7 @@ The library chooses which layout tensors have in memory. Types of elements are n
 `elements`.
 """
 
-from benanza_runner.cuda.calls.attention import Attention, CachedAttention
+from benanza_runner.cuda.calls.attention import Attention, CachedAttention, ProjectedAttention
 from benanza_runner.cuda.calls.compute import (
     AnyConvolution,
     Convolution,
@@ -64,6 +64,7 @@ __all__ = [
     "Padding",
     "Pooling",
     "Product",
+    "ProjectedAttention",
     "Quantised",
     "Ranking",
     "Recurrence",
@@ -110,4 +111,5 @@ Call = (
     | RowNormalisation
     | Attention
     | CachedAttention
+    | ProjectedAttention
 )

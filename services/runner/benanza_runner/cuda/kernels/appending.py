@@ -3,7 +3,7 @@
 Where queries and keys are rotated, the same kernel does so.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from math import prod
 from typing import Any
@@ -12,14 +12,13 @@ import cupy
 import numpy as np
 from msgspec.structs import replace
 
-from benanza_runner.cuda.calls import CachedAttention, Shape
+from benanza_runner.cuda.calls import CachedAttention
 from benanza_runner.cuda.candidate import Candidate, Run, in_turn, refused
 from benanza_runner.cuda.candidate_source import CandidateSource
 from benanza_runner.cuda.device_tensor import AppendedTensor, DeviceTensor
+from benanza_runner.cuda.in_parts.part_of_call import PartOfCall
 from benanza_runner.cuda.kernels.launching import MOST_ELEMENTS, WIDE_BYTES, launch
 from benanza_runner.cuda.kernels.source.appending import appending_source
-from benanza_runner.cuda.layouts import Order
-from benanza_runner.cuda.lowering.lower import Lowered
 from benanza_runner.cuda.workspace import Workspace
 from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.events import Variant
@@ -50,8 +49,9 @@ def behind_appending(
         for number, name in enumerate(("key_cache", "value_cache"), 1)
     ]
     append = _appending(workspace, call, query, *caches)
-    given = dict(zip(("query", "key", "value"), (query, *caches), strict=True))
-    for offered in source.candidates(_BehindAppending(workspace, call, given)):
+    made = dict(zip(("query", "key", "value"), (query, *caches), strict=True))
+    attention = PartOfCall(workspace, call.attention(), made, number=call.results.index(0))
+    for offered in source.candidates(attention):
         name = BEFORE + offered.algorithm
         if isinstance(offered, Variant):
             yield replace(offered, algorithm=name)
@@ -64,33 +64,6 @@ def behind_appending(
                 result=result,
                 more=tuple(more),
             )
-
-
-class _BehindAppending(Workspace):
-    """What the attention reads of its operands, and otherwise the workspace of the whole call."""
-
-    def __init__(
-        self, whole: Workspace, call: CachedAttention, given: Mapping[str, DeviceTensor]
-    ) -> None:
-        lowered = Lowered(call.attention(), {}, frozenset())
-        super().__init__(lowered, whole.precision, whole.memory)
-        self._whole = whole
-        self._number = call.results.index(0)
-        self._given = given
-
-    def operand(self, name: str, order: Order | None = None) -> DeviceTensor:
-        """One of the tensors that are given, as it lies."""
-        return self._given[name]
-
-    def result(
-        self, shape: Shape, order: Order | None = None, element: str = "", number: int = 0
-    ) -> DeviceTensor:
-        """The result of the whole call that the attention writes."""
-        return self._whole.result(shape, order, element, self._number)
-
-    def scratch(self, size: int) -> int:
-        """Scratch memory of the whole call."""
-        return self._whole.scratch(size)
 
 
 def _appended(workspace: Workspace, name: str, number: int, rows: int) -> AppendedTensor:

@@ -17,7 +17,7 @@ from benanza_runner.cuda.calls import Attention, CachedAttention
 from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
 from benanza_runner.cuda.kernels.appending import behind_appending
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, launch
-from benanza_runner.cuda.kernels.source.masks import mask_source
+from benanza_runner.cuda.kernels.source.scores import Scoring, scoring_of, scoring_source
 from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_runner.cuda.workspace import Workspace
 from benanza_schemas.events import Variant
@@ -54,21 +54,20 @@ class AttentionKernels:
             *operands_of(workspace, call),
             result.array,
             np.float32(call.scale),
-            *map(np.float32, call.chosen or (0.0, 0.0)),
+            *map(np.float32, (*(call.chosen or (0.0, 0.0)), call.cap)),
             *map(np.uint32, (call.heads, call.heads // call.key_heads)),
             np.uint32(call.heads // call.value_heads),
-            *map(np.uint32, (call.queries, call.keys, call.before)),
+            *map(np.uint32, (call.queries, call.keys, call.before, call.window)),
             *map(np.int64, (*call.query_steps, *call.key_steps, *call.value_steps)),
             *map(np.int64, (*mask_steps(call), *call.output_steps)),
         )
-        offered = 0
+        offered, scored = 0, scoring_in(workspace, call)
         for threads, rows in SHAPES:
             if not fits(call, threads, rows):
                 continue
             offered += 1
-            flags = mask_of(call), call.causal
             kernel = _attention_kernel(
-                workspace.precision, call.size, call.width, threads, rows, *flags
+                workspace.precision, call.size, call.width, threads, rows, scored
             )
             blocks = call.batch * call.heads * -(-call.queries // rows)
             run = launch(kernel, blocks, threads, arguments)
@@ -79,8 +78,8 @@ class AttentionKernels:
 
 
 def operands_of(workspace: Workspace, call: Attention) -> tuple[Any, ...]:
-    """The queries, keys and values from where they begin, and the mask; without one, the queries
-    fill its place.
+    """The queries, keys and values from where they begin, the mask, the sinks and the biases; where
+    there are none, the queries fill their place.
     """
     query, key, value = (
         workspace.operand(name).array.reshape(-1)[start:]
@@ -90,12 +89,19 @@ def operands_of(workspace: Workspace, call: Attention) -> tuple[Any, ...]:
             ("value", call.value_start),
         )
     )
-    return query, key, value, workspace.operand("mask").array if call.mask else query
+    further = (
+        ("mask", call.mask),
+        ("sinks", call.sinks),
+        ("query_bias", call.biased),
+        ("value_bias", call.biased),
+    )
+    more = (workspace.operand(name).array if there else query for name, there in further)
+    return query, key, value, *more
 
 
-def mask_of(call: Attention) -> str:
-    """What the mask is of: `bool` or `float`; empty if there is none."""
-    return "" if not call.mask else "bool" if call.chosen else "float"
+def scoring_in(workspace: Workspace, call: Attention) -> Scoring:
+    """What becomes of the scores."""
+    return scoring_of(call, workspace.operand("mask").element if call.mask else "")
 
 
 def fits(call: Attention, threads: int, rows: int) -> bool:
@@ -113,22 +119,22 @@ def mask_steps(call: Attention) -> tuple[int, ...]:
 
 @cache
 def _attention_kernel(
-    precision: Precision, size: int, width: int, threads: int, rows: int, mask: str, causal: bool
+    precision: Precision, size: int, width: int, threads: int, rows: int, scoring: Scoring
 ) -> Any:
-    return cupy.RawKernel(source(precision, size, width, threads, rows, mask, causal), "attend")
+    return cupy.RawKernel(source(precision, size, width, threads, rows, scoring), "attend")
 
 
 def source(
-    precision: Precision, size: int, width: int, threads: int, rows: int, mask: str, causal: bool
+    precision: Precision, size: int, width: int, threads: int, rows: int, scoring: Scoring
 ) -> str:
-    """The kernel for heads of these sizes, with no mask, one of floats or one of bools."""
+    """The kernel for heads of these sizes."""
     return f"""{PREAMBLE[precision]}
 #define SIZE {size}
 #define WIDTH {width}
 #define THREADS {threads}
 #define ROWS {rows}
 #define COLUMNS {-(-width // threads)}
-{mask_source(mask, causal=causal)}
+{scoring_source(scoring)}
 {_SOURCE}"""
 
 
@@ -147,10 +153,12 @@ __device__ __forceinline__ float over_block(float v, bool largest) {
   return v;
 }
 extern "C" __global__ void attend(const T* __restrict__ query, const T* __restrict__ key,
-    const T* __restrict__ value, const M* __restrict__ mask, T* __restrict__ result, float scale,
-    float when_true, float when_false,
+    const T* __restrict__ value, const M* __restrict__ mask, const T* __restrict__ sinks,
+    const T* __restrict__ query_bias, const T* __restrict__ value_bias, T* __restrict__ result,
+    float scale, float when_true, float when_false, float cap,
     unsigned heads, unsigned by_key, unsigned by_value, unsigned queries, unsigned keys,
-    unsigned before, Step qb, Step qh, Step qr, Step qc, Step kb, Step kh, Step kr, Step kc,
+    unsigned before, unsigned window,
+    Step qb, Step qh, Step qr, Step qc, Step kb, Step kh, Step kr, Step kc,
     Step vb, Step vh, Step vr, Step vc, Step mb, Step mh, Step mr, Step mc,
     Step yb, Step yh, Step yr, Step yc) {
   __shared__ float rows[ROWS * SIZE], shares[ROWS * THREADS];
@@ -164,23 +172,29 @@ extern "C" __global__ void attend(const T* __restrict__ query, const T* __restri
   result += batch * yb + head * yh;
   for (unsigned i = thread; i < ROWS * SIZE; i += THREADS) {
     const unsigned row = first + i / SIZE;
-    rows[i] = row < queries ? scale * load(query[row * qr + i % SIZE * qc]) : 0.0f;
+    rows[i] = row < queries
+        ? scale * biased(load(query[row * qr + i % SIZE * qc]), query_bias, head * SIZE + i % SIZE)
+        : 0.0f;
   }
   float most[ROWS], sum[ROWS], found[ROWS][COLUMNS];
   #pragma unroll
   for (int r = 0; r < ROWS; ++r) {
-    most[r] = NONE;
-    sum[r] = 0.0f;
+    most[r] = SINKS ? load(sinks[head]) : NONE;
+    sum[r] = SINKS && thread == 0 ? 1.0f : 0.0f;
     #pragma unroll
     for (int c = 0; c < COLUMNS; ++c) found[r][c] = 0.0f;
   }
   __syncthreads();
-  for (unsigned start = 0; start < keys; start += THREADS) {
-    const unsigned at = start + thread, count = min(keys - start, (unsigned)THREADS);
+  // What no query of the block sees is not read.
+  const unsigned own = first + before;
+  const unsigned begin = WINDOW && own >= window ? own + 1 - window : 0;
+  const unsigned end = CAUSAL ? min(keys, own + ROWS) : keys;
+  for (unsigned start = begin; start < end; start += THREADS) {
+    const unsigned at = start + thread, count = min(end - start, (unsigned)THREADS);
     float score[ROWS];
     #pragma unroll
     for (int r = 0; r < ROWS; ++r) score[r] = 0.0f;
-    if (at < keys) {
+    if (at < end) {
       const T* mine = key + at * kr;
       #pragma unroll 4
       for (int c = 0; c < SIZE; ++c) {
@@ -192,7 +206,8 @@ extern "C" __global__ void attend(const T* __restrict__ query, const T* __restri
     #pragma unroll
     for (int r = 0; r < ROWS; ++r) {
       const unsigned row = min(first + r, queries - 1);
-      if (MASK && at < keys) {
+      score[r] = capped(score[r], cap);
+      if (MASK && at < end) {
         const M added = mask[row * mr + at * mc];
 #if CHOSEN
         score[r] += added ? when_true : when_false;
@@ -200,7 +215,7 @@ extern "C" __global__ void attend(const T* __restrict__ query, const T* __restri
         score[r] += load(added);
 #endif
       }
-      if (at >= keys || (CAUSAL && at > row + before)) score[r] = NONE;
+      if (at >= end || hidden(at, row + before, window)) score[r] = NONE;
       const float larger = fmaxf(most[r], over_block(score[r], true));
       // Where nothing was seen yet, there is nothing to make smaller.
       const float base = larger == NONE ? 0.0f : larger;
@@ -233,7 +248,8 @@ extern "C" __global__ void attend(const T* __restrict__ query, const T* __restri
     for (int c = 0; c < COLUMNS; ++c) {
       const unsigned column = thread + c * THREADS, row = first + r;
       if (column < WIDTH && row < queries)
-        result[row * yr + column * yc] = store(all == 0.0f ? 0.0f : found[r][c] / all);
+        result[row * yr + column * yc] = store(
+            biased(all == 0.0f ? 0.0f : found[r][c] / all, value_bias, head * WIDTH + column));
     }
   }
 }

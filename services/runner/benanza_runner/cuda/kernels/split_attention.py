@@ -15,8 +15,9 @@ import numpy as np
 from benanza_runner.cuda.calls import Attention, CachedAttention
 from benanza_runner.cuda.candidate import Candidate, refused
 from benanza_runner.cuda.kernels.appending import behind_appending
-from benanza_runner.cuda.kernels.attention import mask_of, mask_steps, operands_of
+from benanza_runner.cuda.kernels.attention import mask_steps, operands_of, scoring_in
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, WIDE_BYTES
+from benanza_runner.cuda.kernels.source.scores import Scoring
 from benanza_runner.cuda.kernels.source.split_attention import ROWS, WARPS, source
 from benanza_runner.cuda.workspace import Workspace
 from benanza_schemas.element_types import PRECISIONS
@@ -90,7 +91,7 @@ def _candidate(workspace: Workspace, call: Attention, wholes: int, splits: int) 
     line = 2 * (call.size + 16)
     stages = 3 if 3 * 2 * ROWS * line * WARPS <= MOST_SHARED_BYTES // 2 else 2
     shared = max(stages * 2 * ROWS * line * WARPS, 4 * WARPS * ROWS * call.size)
-    kernel = _kernel(workspace.precision, call.size, stages, mask_of(call), call.causal)
+    kernel = _kernel(workspace.precision, call.size, stages, scoring_in(workspace, call))
     arrived = cupy.zeros(wholes, cupy.uint32)
     scratch = 0
 
@@ -108,9 +109,9 @@ def _candidate(workspace: Workspace, call: Attention, wholes: int, splits: int) 
             np.uint64(scratch),
             arrived,
             np.float32(call.scale),
-            *map(np.float32, call.chosen or (0.0, 0.0)),
+            *map(np.float32, (*(call.chosen or (0.0, 0.0)), call.cap)),
             *map(np.uint32, (call.key_heads, group, call.queries, call.keys)),
-            *map(np.uint32, (splits, per_split, call.before)),
+            *map(np.uint32, (splits, per_split, call.before, call.window)),
             *map(np.int64, (*call.query_steps[:3], *call.key_steps[:3], *call.value_steps[:3])),
             *map(np.int64, (*mask_steps(call), *call.output_steps)),
         )
@@ -121,5 +122,5 @@ def _candidate(workspace: Workspace, call: Attention, wholes: int, splits: int) 
 
 
 @cache
-def _kernel(precision: Precision, size: int, stages: int, mask: str, causal: bool) -> Any:
-    return cupy.RawKernel(source(precision, size, stages, mask, causal), "attend")
+def _kernel(precision: Precision, size: int, stages: int, scoring: Scoring) -> Any:
+    return cupy.RawKernel(source(precision, size, stages, scoring), "attend")

@@ -118,6 +118,10 @@ def attention(workspace: Workspace, call: Attention) -> Build:
     def build(graph: OperationGraph, ir: Any) -> Built:
         if call.chosen:
             raise UnsupportedError("its attention adds numbers, and the mask has bools")
+        if call.cap:
+            raise UnsupportedError("a cap on the scores of its attention is not tried")
+        if call.biased:
+            raise UnsupportedError("its attention adds no bias to queries and values")
         queries, keys, batch = call.queries, call.keys, call.batch
         query = (batch, call.heads, queries, call.size), call.query_steps
         key = (batch, call.key_heads, keys, call.size), call.key_steps
@@ -131,12 +135,25 @@ def attention(workspace: Workspace, call: Attention) -> Build:
             packed = tuple(prod(call.mask[axis + 1 :]) for axis in range(len(call.mask)))
             how["bias"] = graph.part(workspace.operand("mask"), 0, call.mask, packed)
         if call.causal:
-            how["diagonal_alignment"] = _diagonal(call)
             how["diagonal_band_right_bound"] = 0
+        if call.window:
+            how["diagonal_band_left_bound"] = call.window
+        if call.causal or call.window:
+            how["diagonal_alignment"] = _diagonal(call)
+        if call.sinks:
+            how["sink_token"] = _sinks(graph, workspace, call.heads)
         result, _ = ir.sdpa(**how, attn_scale=call.scale, generate_stats=False)
         return result, (batch, call.heads, queries, call.width), call.output_steps
 
     return build
+
+
+def _sinks(graph: OperationGraph, workspace: Workspace, heads: int) -> Any:
+    """The sinks, which cuDNN wants as float32. Raises `UnsupportedError`."""
+    if "sinks" not in workspace.fixed:
+        raise UnsupportedError("its sinks are float32 at all precisions")
+    pointer = workspace.exact("sinks").pointer
+    return graph.tensor(pointer, (1, heads, 1, 1), (heads, 1, 1, 1), cudnn.data_type.FLOAT)
 
 
 def _diagonal(call: Attention) -> Any:

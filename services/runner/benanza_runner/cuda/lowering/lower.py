@@ -38,7 +38,12 @@ from benanza_runner.cuda.lowering.products.merged import (
     is_merged_product,
     lower_merged_product,
 )
+from benanza_runner.cuda.lowering.products.multi_head import MULTI_HEAD, lower_multi_head
 from benanza_runner.cuda.lowering.products.product import is_product, lower_product
+from benanza_runner.cuda.lowering.products.projected_attention import (
+    PROJECTED,
+    lower_projected_attention,
+)
 from benanza_runner.cuda.lowering.products.prologue import has_prologue
 from benanza_runner.cuda.lowering.rankings import RANKINGS
 from benanza_runner.cuda.lowering.recurrent import RECURRENT
@@ -138,6 +143,10 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
         return Lowered(call, operands, _weights(layer, values, operands))
     if own == GROUPED:
         return Lowered(*lower_cached_attention(layer, values))
+    if own == MULTI_HEAD:
+        return Lowered(*lower_multi_head(layer, values))
+    if own == PROJECTED:
+        return Lowered(*lower_projected_attention(layer, values))
     if own in FUSED_PRODUCTS:
         _refuse_integers(layer)
         return Lowered(*lower_fused_product(layer, values))

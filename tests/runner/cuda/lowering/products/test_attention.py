@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from benanza_runner.cuda.calls import Attention, RowNormalisation
+from benanza_runner.cuda.calls import Attention, CachedAttention, RowNormalisation
 from benanza_runner.cuda.lowering.lower import lower, reads
 from benanza_runner.cuda.lowering.norms import is_norm_of_sum
 from benanza_runner.cuda.reference import random_inputs
@@ -21,6 +21,7 @@ from tests.runner.cuda.layers.attention import (
     behind,
     operator,
 )
+from tests.runner.cuda.layers.own import grouped
 from tests.runner.layers import floats, weights
 from tests.runner.layers import operator as node
 
@@ -130,6 +131,32 @@ def test_lengths_that_hide_keys_or_are_not_known_are_refused() -> None:
             lower(layer, random_inputs(layer, "fp32"))
 
 
+@pytest.mark.parametrize(("queries", "keys", "before"), [(1, 40, 0), (3, 42, 39)])
+def test_only_keys_in_windows_are_read(queries: int, keys: int, before: int) -> None:
+    layer = grouped(1, queries, 300, rotated=16, local_window_size=40)
+    call = lower(layer, random_inputs(layer, "fp16")).call
+    assert isinstance(call, CachedAttention)
+    read = call.attention()
+    assert (read.queries, read.keys, read.before) == (queries, keys, before)
+    assert read.key_start == read.value_start == (300 - keys) * 16
+    assert read.window == (40 if queries > 1 else 0), "one query sees all that is read"
+
+
+def test_a_mask_has_a_place_for_each_key() -> None:
+    layer = grouped(1, 1, 300, local_window_size=40, beside={10: floats(1, 1, 1, 300)})
+    call = lower(layer, random_inputs(layer, "fp16")).call
+    assert isinstance(call, CachedAttention)
+    read = call.attention()
+    assert (read.keys, read.key_start, read.window, read.before) == (300, 0, 40, 299)
+
+
+def test_sinks_are_zeros_where_there_is_only_a_smooth_softmax() -> None:
+    layer = grouped(1, 1, 9, smooth_softmax=1)
+    _, operands, weights_of = lower(layer, random_inputs(layer, "fp16"))
+    assert "sinks" in weights_of
+    np.testing.assert_array_equal(operands["sinks"], np.zeros(4))
+
+
 M1, M2 = "float[2,1,7,9] m", "float[2,1,7,9] m2"
 PAST = (2, 4, 3, 16), (2, 4, 3, 8)
 
@@ -168,7 +195,6 @@ PAST = (2, 4, 3, 16), (2, 4, 3, 8)
         ),
         (operator(*WHOLE, Tensor("int64", (7, 9))), "mask is int64"),
         (operator(*WHOLE, floats(7, 8)), "mask lacks keys"),
-        (operator(*WHOLE, softcap=2.0), "caps its scores"),
         (
             operator(*SQUARE, floats(9, 12), *(floats(*shape) for shape in PAST)),
             "past keys and values",

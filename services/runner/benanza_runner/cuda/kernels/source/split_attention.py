@@ -7,7 +7,7 @@ each has seen. Sources: "Flash-Decoding for long-context inference" (Dao et al.,
 of `mma.m16n8k16` and `ldmatrix` in NVIDIA's PTX ISA.
 """
 
-from benanza_runner.cuda.kernels.source.masks import mask_source
+from benanza_runner.cuda.kernels.source.scores import Scoring, scoring_source
 from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_runner.cuda.kernels.source.tensor_cores import instructions
 from benanza_schemas.layer import Precision
@@ -22,15 +22,13 @@ WARPS = 4
 """Of a block."""
 
 
-def source(precision: Precision, size: int, stages: int, mask: str, causal: bool) -> str:
-    """The kernel for heads of this size, with no mask, one of floats or one of bools, and so many
-    rounds of keys in shared memory.
-    """
+def source(precision: Precision, size: int, stages: int, scoring: Scoring) -> str:
+    """The kernel for heads of this size, and so many rounds of keys in shared memory."""
     return f"""{PREAMBLE[precision]}
 #define SIZE {size}
 #define STAGES {stages}
 #define WARPS {WARPS}
-{mask_source(mask, causal=causal)}
+{scoring_source(scoring)}
 {instructions(precision)}
 {_SOURCE}"""
 
@@ -60,9 +58,11 @@ __device__ __forceinline__ float over_row(float v, bool largest) {
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restrict__ query,
     const T* __restrict__ key, const T* __restrict__ value, const M* __restrict__ mask,
-    T* __restrict__ result, float* __restrict__ parts, unsigned* __restrict__ arrived, float scale,
-    float when_true, float when_false, unsigned key_heads, unsigned group, unsigned queries,
-    unsigned keys, unsigned splits, unsigned per_split, unsigned before,
+    const T* __restrict__ sinks, const T* __restrict__ query_bias,
+    const T* __restrict__ value_bias, T* __restrict__ result, float* __restrict__ parts,
+    unsigned* __restrict__ arrived, float scale, float when_true, float when_false, float cap,
+    unsigned key_heads, unsigned group, unsigned queries, unsigned keys, unsigned splits,
+    unsigned per_split, unsigned before, unsigned window,
     Step qb, Step qh, Step qr, Step kb, Step kh, Step kr, Step vb, Step vh, Step vr,
     Step mb, Step mh, Step mr, Step mc, Step yb, Step yh, Step yr, Step yc) {
   extern __shared__ __align__(16) T memory[];
@@ -87,9 +87,26 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
     for (int k = 0; k < SIZE / 16; ++k) {
       const unsigned column = k * 16 + i / 2 * 8 + lane % 4 * 2;
       q[k][i] = row < rows ? *(const unsigned*)(mine + column) : 0;
+#if BIASED
+      if (row < rows) {
+        const unsigned at = (head * group + row % group) * SIZE + column;
+        q[k][i] = packed(biased(load(mine[column]), query_bias, at),
+                         biased(load(mine[column + 1]), query_bias, at + 1));
+      }
+#endif
     }
   }
   float most[2] = {NONE, NONE}, sum[2] = {0.0f, 0.0f};
+#if SINKS
+  // One warp of all counts them.
+  if (split == 0 && warp == 0) {
+    #pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      most[h] = load(sinks[head * group + (tile * 16 + lane / 4 + 8 * h) % group]);
+      sum[h] = 1.0f;
+    }
+  }
+#endif
   float out[COLUMNS][4];
   #pragma unroll
   for (int c = 0; c < COLUMNS; ++c)
@@ -137,7 +154,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
       for (int i = 0; i < 4; ++i) {
         const unsigned at = start + n * 8 + lane % 4 * 2 + i % 2;
         const unsigned row = tile * 16 + lane / 4 + i / 2 * 8;
-        float s = scale * score[n][i];
+        float s = capped(scale * score[n][i], cap);
 #if MASK
         if (row < rows && at < end) {
           const M added = mask[batch * mb + (head * group + row % group) * mh + row / group * mr
@@ -149,7 +166,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
 #endif
         }
 #endif
-        score[n][i] = at >= end || (CAUSAL && at > row / group + before) ? NONE : s;
+        score[n][i] = at >= end || hidden(at, row / group + before, window) ? NONE : s;
       }
     }
     float factor[2];
@@ -232,7 +249,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
     } else if (tile * 16 + row < rows) {
       const unsigned at = tile * 16 + row;
       result[batch * yb + (head * group + at % group) * yh + at / group * yr + column * yc] =
-          store(all == 0.0f ? 0.0f : found / all);
+          store(biased(all == 0.0f ? 0.0f : found / all, value_bias,
+                       (head * group + at % group) * SIZE + column));
     }
   }
   if (splits == 1) return;
@@ -272,7 +290,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
     for (unsigned s = 0; s < splits; ++s)
       found += factors[s * 16 + row] * __ldcg(found_by + s * part + i);
     result[batch * yb + (head * group + at % group) * yh + at / group * yr + column * yc] =
-        store(found * sum_of[0][row]);
+        store(biased(found * sum_of[0][row], value_bias,
+                     (head * group + at % group) * SIZE + column));
   }
 }
 """

@@ -67,8 +67,6 @@ def _check(layer: Layer, operator: Operator) -> None:
     given = (*operator.inputs, *(OMITTED,) * 7)
     if any(index != OMITTED for index in given[4:6]):
         raise UnsupportedError("an Attention with past keys and values is not supported yet")
-    if operator.number("softcap", 0.0):
-        raise UnsupportedError("an Attention that caps its scores is not supported yet")
     other = [layer.tensors[index].dtype for index in given[:3]]
     if not FLOATS.issuperset(other):
         raise UnsupportedError(f"an Attention of {', '.join(other)} is not supported yet")
@@ -137,4 +135,5 @@ def _call(
         chosen=mask.chosen,
         causal=causal,
         before=before if causal else 0,
+        cap=operator.number("softcap", 0.0),
     )

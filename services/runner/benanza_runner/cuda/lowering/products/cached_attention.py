@@ -7,8 +7,10 @@ definition in ONNX Runtime.
 from collections.abc import Mapping
 from math import sqrt
 
+import numpy as np
+
 from benanza_runner.arrays import Array
-from benanza_runner.cuda.calls import CachedAttention
+from benanza_runner.cuda.calls import CachedAttention, Shape
 from benanza_runner.cuda.lowering.strided import known
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer, Operator
@@ -29,10 +31,11 @@ TABLES = {"cosines": 7, "sines": 8}
 WIDE = 8
 """What a thread of the kernel that appends reads at once, at most, in elements."""
 
+BIAS, SINKS = 10, 11
+"""The places of what is added to scores, and of a sink for each head."""
+
 _REFUSED = {
     9: "position_ids",
-    10: "attention_bias",
-    11: "head_sink",
     12: "k_scale",
     13: "v_scale",
     14: "q_norm_weight",
@@ -55,8 +58,9 @@ def lower_cached_attention(layer: Layer, values: Mapping[int, Array]) -> Lowerin
     total = known(layer, operator, 6) if layer.tensors[inputs[6]].value is not None else [keys]
     if total != [keys]:
         raise UnsupportedError(f"a {GROUPED} with room for more keys is not supported yet")
-    if 0 < operator.integer("local_window_size", -1) < keys:
-        raise _refused("local_window_size")
+    window = max(0, operator.integer("local_window_size", -1))
+    if window and not operator.integer("causal", 1):
+        raise UnsupportedError(f"a {GROUPED} with a window to both sides is not supported yet")
     heads, packed = operator.integer("num_heads"), inputs[1] == OMITTED
     operands = {
         name: values[index]
@@ -71,6 +75,17 @@ def lower_cached_attention(layer: Layer, values: Mapping[int, Array]) -> Lowerin
         # Of a table that the model fixes, rows behind the last key are never read.
         operands[name] = values[table][:keys] if _fixed(layer, table) else values[table]
         fixed |= {name} if _fixed(layer, table) else set()
+    mask: Shape = ()
+    if inputs[BIAS] != OMITTED:
+        operands["mask"], mask = values[inputs[BIAS]], layer.tensors[inputs[BIAS]].shape
+        if mask[2:] != (queries, keys):
+            raise UnsupportedError(f"a {GROUPED} whose bias lacks keys is not supported yet")
+        fixed |= {"mask"} if _fixed(layer, inputs[BIAS]) else set()
+    sinks = inputs[SINKS] != OMITTED or operator.integer("smooth_softmax", 0) > 0
+    if sinks:
+        given = values.get(inputs[SINKS])
+        operands["sinks"] = np.zeros(heads, np.float32) if given is None else given
+        fixed |= {"sinks"} if given is None or _fixed(layer, inputs[SINKS]) else set()
     if size % WIDE or rotated // 2 % WIDE:
         raise UnsupportedError(f"heads that are no multiple of {WIDE} long are not supported yet")
     call = CachedAttention(
@@ -87,6 +102,10 @@ def lower_cached_attention(layer: Layer, values: Mapping[int, Array]) -> Lowerin
         results=tuple(operator.outputs.index(index) for index in layer.outputs),
         rotated=rotated,
         interleaved=bool(operator.integer("rotary_interleaved", 0)) and rotated > 0,
+        mask=mask,
+        window=window if window < keys else 0,
+        cap=operator.number("softcap", 0.0),
+        sinks=sinks,
     )
     assert width == size * (heads + 2 * key_heads * packed), "rows have all heads"
     return call, operands, frozenset(fixed)
@@ -113,11 +132,8 @@ def _check_attributes(operator: Operator, inputs: tuple[int, ...]) -> None:
     for place, name in _REFUSED.items():
         if inputs[place] != OMITTED:
             raise _refused(name)
-    if operator.number("softcap", 0.0):
-        raise _refused("softcap")
-    for name in ("smooth_softmax", "sliding_window_cache"):
-        if operator.integer(name, 0) > 0:
-            raise _refused(name)
+    if operator.integer("sliding_window_cache", 0) > 0:
+        raise _refused("sliding_window_cache")
     for name in ("k_quant_type", "v_quant_type"):
         if operator.text(name, "NONE") != "NONE":
             raise _refused(name)

@@ -1,4 +1,7 @@
-"""The mask of an attention: numbers that are added to the scores, or bools that choose one."""
+"""The mask of an attention: numbers that are added to the scores, or bools that choose one.
+
+ONNX Runtime's own operators have integers, which say which keys count.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -7,13 +10,17 @@ import numpy as np
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Shape
+from benanza_runner.cuda.lowering.written_out.writing import given
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.element_types import FLOATS
-from benanza_schemas.layer import Layer, Operator
+from benanza_schemas.layer import OMITTED, Layer, Operator
 from benanza_schemas.operators.table import RESHAPING
 
 HIDES = (0.0, float("-inf"))
 """What is added to a score where ONNX's mask of bools is True, and where it is False."""
+
+MASKED = -10000.0
+"""What is added, by default, to the score of a key that doesn't count."""
 
 COMPUTED: dict[str, Callable[..., Any]] = {"Add": np.add, "Mul": np.multiply, "Where": np.where}
 
@@ -63,6 +70,32 @@ def mask_of(layer: Layer, values: Mapping[int, Array], index: int, whole: Shape)
     return Mask(values[index], shape, layer.tensors[index].constant, chosen)
 
 
+def key_mask(
+    layer: Layer, operator: Operator, places: tuple[int, int], scores: Shape
+) -> tuple[Shape, tuple[float, ...], int]:
+    """The mask's shape by batch, head, query and key, what is chosen by it, and which tensor it is.
+
+    `places` are those of a mask of keys and of a bias of scores, which have this shape. Where the
+    mask has only lengths, all sequences are taken to be as long as they may be: there is none then.
+    Raises `UnsupportedError`.
+    """
+    masks, bias = places
+    batch, _, queries, keys = scores
+    shape = layer.tensors[operator.inputs[masks]].shape if given(operator, masks) else ()
+    if len(shape) < 2:
+        if not given(operator, bias):
+            return (), (), OMITTED
+        index = operator.inputs[bias]
+        return layer.tensors[index].shape, (), index
+    if given(operator, bias):
+        raise _refused(operator, "a mask and a bias of scores")
+    if shape not in ((batch, keys), (batch, queries, keys)):
+        raise _refused(operator, f"a mask of shape {shape}")
+    whole = batch, 1, queries if len(shape) == 3 else 1, keys
+    number = operator.number("mask_filter_value", MASKED)
+    return whole, (0.0, number), operator.inputs[masks]
+
+
 def _by_head(shape: Shape) -> Shape:
     return (1,) * (4 - len(shape)) + shape
 
@@ -90,3 +123,8 @@ def _fixed(
         return None
     elements: Array = compute(*present)
     return elements
+
+
+def _refused(operator: Operator, name: str) -> UnsupportedError:
+    title = f"{operator.op_type} of ONNX Runtime"
+    return UnsupportedError(f"{title} with {name} is not supported yet")

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from benanza_runner.cuda.lowering.written_out import activated
 from benanza_runner.cuda.lowering.written_out.embedding import embedding
-from benanza_runner.cuda.lowering.written_out.multi_head import multi_head
 from benanza_runner.cuda.lowering.written_out.rotary import own_rotary, standard_rotary
 from benanza_runner.cuda.lowering.written_out.writing import Writing, given
 from benanza_runner.cuda.unsupported import UnsupportedError
@@ -100,15 +99,9 @@ def _same(version: int) -> Callable[[Writing, Operator], None]:
     return write
 
 
-def _attention(writing: Writing, operator: Operator) -> None:
-    """`Attention`, whose first product makes queries, keys and values of its input."""
-    raise UnsupportedError("no single call runs an Attention that projects its input first")
-
-
 _FORMS: dict[tuple[str, str], Callable[[Writing, Operator], None]] = {
     ("", "RotaryEmbedding"): standard_rotary,
     ("", "SimplifiedLayerNormalization"): _simplified_norm,
-    (DOMAIN, "Attention"): _attention,
     (DOMAIN, "BiasGelu"): _gelu,
     (DOMAIN, "DequantizeLinear"): _same(21),
     (DOMAIN, "EmbedLayerNormalization"): embedding,
@@ -117,7 +110,6 @@ _FORMS: dict[tuple[str, str], Callable[[Writing, Operator], None]] = {
     (DOMAIN, "FusedGemm"): activated.gemm,
     (DOMAIN, "Gelu"): _gelu,
     (DOMAIN, "GridSample"): _same(16),
-    (DOMAIN, "MultiHeadAttention"): multi_head,
     (DOMAIN, "QuantizeLinear"): _same(21),
     (DOMAIN, "QuickGelu"): _quick_gelu,
     (DOMAIN, "RotaryEmbedding"): own_rotary,

@@ -20,6 +20,7 @@ from benanza_runner.cuda.calls.compute import (
     Softmax,
     TransposedConvolution,
 )
+from benanza_runner.cuda.calls.experts import ExpertMatrices, MixtureOfExperts
 from benanza_runner.cuda.calls.movement import (
     Concatenation,
     ElementGathering,
@@ -55,9 +56,11 @@ __all__ = [
     "ElementGathering",
     "ElementScattering",
     "Elementwise",
+    "ExpertMatrices",
     "Gathering",
     "Matrices",
     "MergedProduct",
+    "MixtureOfExperts",
     "Normalisation",
     "Operand",
     "PackedProduct",
@@ -110,4 +113,5 @@ Call = (
     | RowNormalisation
     | Attention
     | CachedAttention
+    | MixtureOfExperts
 )

@@ -60,6 +60,8 @@ SAMPLES = (
     "attention",
     "attention as BERT has it",
     "grouped attention of a prompt",
+    "experts with swiglu",
+    "packed experts of a prompt",
 )
 """A layer for each kind of call."""
 

@@ -40,6 +40,7 @@ LIBRARIES = (
     "TransposedKernels",
     "AttentionKernels",
     "SplitAttention",
+    "ExpertKernels",
 )
 """The classes of the GPU's libraries, in the order in which they are asked."""
 

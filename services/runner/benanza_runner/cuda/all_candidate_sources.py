@@ -3,6 +3,7 @@
 from benanza_runner.cuda.candidate_source import CandidateSource
 from benanza_runner.cuda.kernels.attention import AttentionKernels
 from benanza_runner.cuda.kernels.channel_normalisation import ChannelNormalisationKernels
+from benanza_runner.cuda.kernels.experts.candidates import ExpertKernels
 from benanza_runner.cuda.kernels.integers.products import IntegerProducts
 from benanza_runner.cuda.kernels.movement import MovementKernels
 from benanza_runner.cuda.kernels.packed.products import PackedProducts
@@ -64,4 +65,5 @@ def all_candidate_sources(
         TransposedKernels(),
         AttentionKernels(),
         SplitAttention(),
+        ExpertKernels(),
     )

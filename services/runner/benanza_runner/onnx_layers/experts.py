@@ -69,9 +69,7 @@ def _shares(operator: Operator, logits: Array) -> Array:
     return shares
 
 
-def _activated(
-    operator: Operator, values: Mapping[int, Array], rows: Array, expert: int
-) -> Array:
+def _activated(operator: Operator, values: Mapping[int, Array], rows: Array, expert: int) -> Array:
     found = _product(operator, values, rows, expert, _UP)
     third = _has(operator, _PLACES[operator.op_type][_THIRD]["weights"])
     linear = _product(operator, values, rows, expert, _THIRD) if third else None

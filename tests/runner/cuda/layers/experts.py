@@ -117,12 +117,18 @@ KNOWN: dict[str, Layer] = {
     "experts with swiglu": mixture(4, kind="swiglu", fusion=1, bias=True, **GPT_OSS),
     "experts with swiglu without a limit": mixture(3, kind="swiglu", fusion=1),
     "packed experts with silu": packed_mixture(3, kind="silu", normalize_routing_weights=1),
-    "packed experts with zero points and bias": packed_mixture(4, zeros=True, bias=True),
+    "packed experts with zero points and bias": packed_mixture(
+        4, zeros=True, bias=True, normalize_routing_weights=1
+    ),
     "packed experts with swiglu": packed_mixture(5, kind="swiglu", fusion=1, bias=True, **GPT_OSS),
-    "packed experts by row": packed_mixture(3, kind="gelu", block=0),
-    "packed experts of eight bits by row": packed_mixture(3, kind="silu", bits=(8, 8), block=0),
+    "packed experts by row": packed_mixture(3, kind="gelu", block=0, normalize_routing_weights=1),
+    "packed experts of eight bits by row": packed_mixture(
+        3, kind="silu", bits=(8, 8), block=0, normalize_routing_weights=1
+    ),
 }
-"""Those that ONNX Runtime runs on a CPU, in floats."""
+"""Those that ONNX Runtime runs on a CPU in floats and as its definition says: its QMoE takes the
+softmax over the chosen ones in any case.
+"""
 
 MIXTURES: dict[str, Layer] = {
     **KNOWN,
@@ -142,7 +148,7 @@ MIXTURES: dict[str, Layer] = {
         3, kind="swiglu", fusion=2, zeros=True, **GPT_OSS
     ),
     "packed experts of eight bits": packed_mixture(4, kind="silu", bits=(8, 8), zeros=True),
-    "packed experts of four and eight bits": packed_mixture(4, bits=(4, 8), block=16 * 2),
+    "packed experts of four and eight bits": packed_mixture(4, bits=(4, 8), block=32),
     "packed experts by row with zero points": packed_mixture(
         3, kind="swiglu", fusion=2, block=0, zeros=True, **GPT_OSS
     ),

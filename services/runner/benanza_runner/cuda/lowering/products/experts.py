@@ -182,7 +182,9 @@ def _halves_in_pairs(up: _Weights) -> _Weights:
     return _interleaved(msgspec.structs.replace(up.matrices, n=n), first, second)
 
 
-def _interleaved(of: ExpertMatrices, gates: dict[str, Array], linears: dict[str, Array]) -> _Weights:
+def _interleaved(
+    of: ExpertMatrices, gates: dict[str, Array], linears: dict[str, Array]
+) -> _Weights:
     operands = {}
     for name, gate in gates.items():
         both = np.stack((gate, linears[name]), axis=2)

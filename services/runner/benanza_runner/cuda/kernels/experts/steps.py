@@ -1,10 +1,8 @@
-"""The kernels that a mixture of experts is run by, one after another, and the memory between them."""
+"""The kernels that run a mixture of experts, one after another, and the memory between them."""
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any, NamedTuple
 
-import cupy
 import numpy as np
 
 from benanza_runner.cuda.calls import ExpertMatrices, MixtureOfExperts
@@ -31,11 +29,12 @@ Addresses = dict[str, np.uint64]
 
 
 class Step(NamedTuple):
-    """A kernel, its grid, its threads, what it is given when memory has these addresses, and its
-    dynamic shared memory in bytes.
+    """A source, the name of its kernel, the grid, the threads of a block, what the kernel is given
+    where memory has these addresses, and its dynamic shared memory in bytes.
     """
 
-    kernel: Any
+    source: str
+    name: str
     grid: tuple[int, int]
     threads: int
     arguments: Callable[[Addresses], tuple[Any, ...]]
@@ -68,7 +67,8 @@ def choosing(workspace: Workspace, call: MixtureOfExperts) -> Step:
     logits, rows = workspace.operand("router").array, np.int32(call.rows)
     blocks = -(-call.rows * WARP // ROUTING_THREADS)
     return Step(
-        _routing(workspace.precision, call, "choose"),
+        routing_source(workspace.precision, call),
+        "choose",
         (blocks, 1),
         ROUTING_THREADS,
         lambda at: (logits, at["chosen"], at["shares"], rows),
@@ -78,26 +78,20 @@ def choosing(workspace: Workspace, call: MixtureOfExperts) -> Step:
 def routing(workspace: Workspace, call: MixtureOfExperts) -> list[Step]:
     """The same, and routes in the order of experts: at once for few rows."""
     rows, grid = np.int32(call.rows), (call.experts, 1)
+    source = routing_source(workspace.precision, call)
     if call.rows <= MOST_ROUTED_AT_ONCE:
         logits = workspace.operand("router").array
-        kernel = _routing(workspace.precision, call, "route")
-        given = ("shares", "offsets", "order")
-        return [
-            Step(
-                kernel,
-                grid,
-                ROUTING_THREADS,
-                lambda at: (logits, *(at[name] for name in given), rows),
-            )
-        ]
-    kernel = _routing(workspace.precision, call, "arrange")
-    arranging = Step(
-        kernel,
-        grid,
-        ROUTING_THREADS,
-        lambda at: (at["chosen"], at["offsets"], at["order"], rows),
-    )
-    return [choosing(workspace, call), arranging]
+
+        def at_once(at: Addresses) -> tuple[Any, ...]:
+            return logits, at["shares"], at["offsets"], at["order"], rows
+
+        return [Step(source, "route", grid, ROUTING_THREADS, at_once)]
+
+    def arranging(at: Addresses) -> tuple[Any, ...]:
+        return at["chosen"], at["offsets"], at["order"], rows
+
+    arranged = Step(source, "arrange", grid, ROUTING_THREADS, arranging)
+    return [choosing(workspace, call), arranged]
 
 
 def row_products(
@@ -107,7 +101,7 @@ def row_products(
 
     def step(*, down: bool) -> Step:
         matrices = call.down if down else call.up
-        kernel = _rows(workspace.precision, call, down, rows, columns)
+        source = rows_source(workspace.precision, call, down=down, rows=rows, columns=columns)
         single = call.rows if down else call.routes
         grid = (
             -(-matrices.n * WARP // (columns * ROWS_THREADS)),
@@ -122,7 +116,7 @@ def row_products(
             read = at["inner"] if down else x
             return (read, *weights, at[places], at["order"], at["shares"], written)
 
-        return Step(kernel, grid, ROWS_THREADS, arguments)
+        return Step(source, "expert_rows", grid, ROWS_THREADS, arguments)
 
     return [step(down=False), step(down=True)]
 
@@ -132,7 +126,7 @@ def tile_products(workspace: Workspace, call: MixtureOfExperts, tiling: ExpertTi
 
     def step(*, down: bool) -> Step:
         matrices = call.down if down else call.up
-        kernel = _tiles(workspace.precision, call, down, tiling)
+        source = tiles_source(workspace.precision, call, tiling, down=down)
         grid = -(-matrices.n // tiling.columns), tiles(call.routes, call.experts, tiling.rows)
         weights = _operands(workspace, matrices, "down" if down else "up")
         x = None if down else workspace.operand("input").array
@@ -142,7 +136,7 @@ def tile_products(workspace: Workspace, call: MixtureOfExperts, tiling: ExpertTi
             return (read, *weights, at["offsets"], at["order"], written)
 
         shared = tiling.shared_bytes(matrices.bits)
-        return Step(kernel, grid, tiling.threads, arguments, shared)
+        return Step(source, "expert_tiles", grid, tiling.threads, arguments, shared)
 
     return [step(down=False), step(down=True)]
 
@@ -151,7 +145,8 @@ def combining(workspace: Workspace, call: MixtureOfExperts, result: DeviceTensor
     """What the experts of each row made of it, added up by their shares."""
     blocks = -(-call.rows * call.down.n // (COMBINED * ROUTING_THREADS))
     return Step(
-        _combining(workspace.precision, call),
+        combining_source(workspace.precision, call),
+        "combine",
         (blocks, 1),
         ROUTING_THREADS,
         lambda at: (at["parts"], at["shares"], result.array, np.int32(call.rows)),
@@ -165,24 +160,3 @@ def _operands(workspace: Workspace, matrices: ExpertMatrices, name: str) -> tupl
     there = {"scales": matrices.bits > 0, "zeros": matrices.zeros, "bias": matrices.bias}
     names = [name, *(f"{name}_{part}" if has else name for part, has in there.items())]
     return tuple([workspace.operand(each).array for each in names])
-
-
-@cache
-def _routing(precision: Precision, call: MixtureOfExperts, name: str) -> Any:
-    return cupy.RawKernel(routing_source(precision, call), name)
-
-
-@cache
-def _rows(precision: Precision, call: MixtureOfExperts, down: bool, rows: int, columns: int) -> Any:
-    source = rows_source(precision, call, down=down, rows=rows, columns=columns)
-    return cupy.RawKernel(source, "expert_rows")
-
-
-@cache
-def _tiles(precision: Precision, call: MixtureOfExperts, down: bool, tiling: ExpertTiling) -> Any:
-    return cupy.RawKernel(tiles_source(precision, call, tiling, down=down), "expert_tiles")
-
-
-@cache
-def _combining(precision: Precision, call: MixtureOfExperts) -> Any:
-    return cupy.RawKernel(combining_source(precision, call), "combine")

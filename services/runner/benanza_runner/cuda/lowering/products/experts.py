@@ -159,7 +159,7 @@ def _weights(layer: Layer, values: Mapping[int, Array], product: int) -> _Weight
 
 def _a_byte_each(zeros: Array, n: int, bits: int) -> Array:
     """The zero points of n columns, which are packed one after another, in bytes of their own."""
-    if bits == 8:  # noqa: PLR2004
+    if bits == 8:
         return zeros[:, :n, None]
     both = np.stack((zeros & 15, zeros >> 4), axis=-1)
     return both.reshape(len(zeros), -1)[:, :n, None]

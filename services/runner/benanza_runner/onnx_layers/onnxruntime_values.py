@@ -104,7 +104,8 @@ def _routing(layer: Layer, operator: Operator) -> Array:
     """
     rows, experts = input_shape(layer, operator, 1)
     rows, top_k = min(rows, MOST_ROUTED), max(1, operator.integer("k", 1))
-    ordered = np.tile(np.linspace(-1, 1, experts), (rows, 1))
+    apart = np.linspace(-1, 1, experts + experts % 2)[:experts]  # An even number of them has no 0.
+    ordered = np.tile(apart, (rows, 1))
     expected = experts * (1 - (1 - top_k / experts) ** rows)
     random = np.random.default_rng(0)
     draws = [random.permuted(ordered, axis=1) for _ in range(ROUTINGS)]

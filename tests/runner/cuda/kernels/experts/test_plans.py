@@ -28,8 +28,17 @@ def aligned(size: int) -> tuple[Array, int]:
     return room, room.ctypes.data + -room.ctypes.data % ALIGNMENT
 
 
-@pytest.mark.parametrize("name", list(MIXTURES))
-@pytest.mark.parametrize("precision", ["fp32", "fp16", "bf16"])
+@pytest.mark.parametrize(
+    ("name", "precision"),
+    [
+        ("experts of a row", "fp16"),
+        ("experts with swiglu", "fp32"),
+        ("experts of a prompt with swiglu", "bf16"),
+        ("packed experts of a row with a gate", "bf16"),
+        ("packed experts by row with zero points", "fp16"),
+        ("packed experts of a prompt, eight bits", "bf16"),
+    ],
+)
 def test_each_makes_the_mixture(name: str, precision: Precision, tmp_path: Path) -> None:
     layer = retyped(MIXTURES[name], "fp32")
     values, (expected,) = reference(layer, precision, threads=1)
@@ -47,6 +56,5 @@ def test_each_makes_the_mixture(name: str, precision: Precision, tmp_path: Path)
         for step in plan.steps:
             run(step, step.arguments(addresses), precision, tmp_path)
         error = np.linalg.norm(result.floats() - expected) / np.linalg.norm(expected)
-        print(name, precision, plan.name, error)
         assert error < PRECISIONS[precision].tolerance, plan.name
         del memory

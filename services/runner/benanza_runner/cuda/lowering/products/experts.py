@@ -153,6 +153,8 @@ def _weights(layer: Layer, values: Mapping[int, Array], product: int) -> _Weight
     if block * bits % 128 or k % block:
         raise _refused(operator, f"blocks of {block} weights of {bits} bits")
     matrices = ExpertMatrices(n, k, bits, block, "zeros" in found, "bias" in found)
+    if operands["scales"].size != experts * n * matrices.blocks:
+        raise _refused(operator, "scales of another size")
     operands["scales"] = operands["scales"].reshape(experts, n, matrices.blocks)
     return _Weights(matrices, operands)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benanza_runner.cuda.kernels.experts.steps import Step
+from benanza_runner.cuda.kernels.experts.steps import ExpertStep
 from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_runner.cuda.kernels.source.tensor_cores import instructions
 from benanza_schemas.layer import Precision
@@ -197,7 +197,7 @@ extern "C" void start(void** arguments, int across, int down) {
 """
 
 
-def run(step: Step, arguments: tuple[Any, ...], precision: Precision, folder: Path) -> None:
+def run(step: ExpertStep, arguments: tuple[Any, ...], precision: Precision, folder: Path) -> None:
     """Runs all blocks of a step's kernel on arrays, addresses and integers."""
     source = step.source
     for part in (PREAMBLE[precision], instructions(precision) if precision in _HALF else ""):

@@ -10,7 +10,7 @@ import numpy as np
 from benanza_runner.cuda.calls import MixtureOfExperts
 from benanza_runner.cuda.candidate import Candidate, refused
 from benanza_runner.cuda.device_tensor import DeviceTensor
-from benanza_runner.cuda.kernels.experts.plans import Plan, plans
+from benanza_runner.cuda.kernels.experts.plans import ExpertPlan, plans
 from benanza_runner.cuda.kernels.experts.steps import scratch
 from benanza_runner.cuda.kernels.launching import LIBRARY
 from benanza_runner.cuda.workspace import MAX_SCRATCH_BYTES, Workspace
@@ -42,7 +42,7 @@ class ExpertKernels:
 
 
 def _candidate(
-    workspace: Workspace, call: MixtureOfExperts, result: DeviceTensor, plan: Plan
+    workspace: Workspace, call: MixtureOfExperts, result: DeviceTensor, plan: ExpertPlan
 ) -> Candidate:
     starts, size = scratch(call, workspace.precision)
     kernels = [_kernel(step.source, step.name) for step in plan.steps]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from benanza_runner.cuda.calls import MixtureOfExperts
 from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.cuda.kernels.experts.steps import (
-    Step,
+    ExpertStep,
     choosing,
     combining,
     routing,
@@ -46,23 +46,25 @@ SIXTEEN_BITS = 2
 """Bytes of the floats that these Tensor Core kernels multiply."""
 
 
-class Plan(NamedTuple):
+class ExpertPlan(NamedTuple):
     """A name, and the kernels that are started one after another."""
 
     name: str
-    steps: list[Step]
+    steps: list[ExpertStep]
 
 
-def plans(workspace: Workspace, call: MixtureOfExperts, result: DeviceTensor) -> Iterator[Plan]:
+def plans(
+    workspace: Workspace, call: MixtureOfExperts, result: DeviceTensor
+) -> Iterator[ExpertPlan]:
     """For few rows, by the columns of a warp and the rows of a tile; then by tiling."""
     on_tensor_cores = PRECISIONS[workspace.precision].bytes == SIXTEEN_BITS
     if call.rows <= MOST_BY_ROW:
         for columns in COLUMNS:
             products = row_products(workspace, call, result, 0, columns)
             steps = [choosing(workspace, call), *products]
-            yield Plan(f"expert kernels (by row, {columns} columns a warp)", steps)
+            yield ExpertPlan(f"expert kernels (by row, {columns} columns a warp)", steps)
 
-    def by_expert(products: list[Step]) -> list[Step]:
+    def by_expert(products: list[ExpertStep]) -> list[ExpertStep]:
         return [*routing(workspace, call), *products, combining(workspace, call, result)]
 
     if call.rows > 1 and (call.rows <= MOST_FEW or not on_tensor_cores):
@@ -70,12 +72,14 @@ def plans(workspace: Workspace, call: MixtureOfExperts, result: DeviceTensor) ->
             for columns in COLUMNS:
                 products = row_products(workspace, call, result, rows, columns)
                 name = f"expert kernels ({rows} rows a tile, {columns} columns a warp)"
-                yield Plan(name, by_expert(products))
+                yield ExpertPlan(name, by_expert(products))
     if call.rows > 1 and on_tensor_cores:
         by_rows = {tiling.rows: tiling for tiling in TILINGS}
         for rows in near(tuple(by_rows), call):
             products = tile_products(workspace, call, by_rows[rows])
-            yield Plan(f"expert tensor core kernels ({rows} rows a tile)", by_expert(products))
+            yield ExpertPlan(
+                f"expert tensor core kernels ({rows} rows a tile)", by_expert(products)
+            )
 
 
 def near(sizes: Sequence[int], call: MixtureOfExperts) -> list[int]:

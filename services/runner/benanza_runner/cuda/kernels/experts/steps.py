@@ -28,7 +28,7 @@ COMBINED = 8
 Addresses = dict[str, np.uint64]
 
 
-class Step(NamedTuple):
+class ExpertStep(NamedTuple):
     """A source, the name of its kernel, the grid, the threads of a block, what the kernel is given
     where memory has these addresses, and its dynamic shared memory in bytes.
     """
@@ -62,11 +62,11 @@ def scratch(call: MixtureOfExperts, precision: Precision) -> tuple[dict[str, int
     return starts, at
 
 
-def choosing(workspace: Workspace, call: MixtureOfExperts) -> Step:
+def choosing(workspace: Workspace, call: MixtureOfExperts) -> ExpertStep:
     """The experts of each row and their shares."""
     logits, rows = workspace.operand("router").array, np.int32(call.rows)
     blocks = -(-call.rows * WARP // ROUTING_THREADS)
-    return Step(
+    return ExpertStep(
         routing_source(workspace.precision, call),
         "choose",
         (blocks, 1),
@@ -75,7 +75,7 @@ def choosing(workspace: Workspace, call: MixtureOfExperts) -> Step:
     )
 
 
-def routing(workspace: Workspace, call: MixtureOfExperts) -> list[Step]:
+def routing(workspace: Workspace, call: MixtureOfExperts) -> list[ExpertStep]:
     """The same, and routes in the order of experts: at once for few rows."""
     rows, grid = np.int32(call.rows), (call.experts, 1)
     source = routing_source(workspace.precision, call)
@@ -85,21 +85,21 @@ def routing(workspace: Workspace, call: MixtureOfExperts) -> list[Step]:
         def at_once(at: Addresses) -> tuple[Any, ...]:
             return logits, at["shares"], at["offsets"], at["order"], rows
 
-        return [Step(source, "route", grid, ROUTING_THREADS, at_once)]
+        return [ExpertStep(source, "route", grid, ROUTING_THREADS, at_once)]
 
     def arranging(at: Addresses) -> tuple[Any, ...]:
         return at["chosen"], at["offsets"], at["order"], rows
 
-    arranged = Step(source, "arrange", grid, ROUTING_THREADS, arranging)
+    arranged = ExpertStep(source, "arrange", grid, ROUTING_THREADS, arranging)
     return [choosing(workspace, call), arranged]
 
 
 def row_products(
     workspace: Workspace, call: MixtureOfExperts, result: DeviceTensor, rows: int, columns: int
-) -> list[Step]:
+) -> list[ExpertStep]:
     """Both products, for tiles of so many rows; with none, the second one writes the result."""
 
-    def step(*, down: bool) -> Step:
+    def step(*, down: bool) -> ExpertStep:
         matrices = call.down if down else call.up
         source = rows_source(workspace.precision, call, down=down, rows=rows, columns=columns)
         single = call.rows if down else call.routes
@@ -116,15 +116,17 @@ def row_products(
             read = at["inner"] if down else x
             return (read, *weights, at[places], at["order"], at["shares"], written)
 
-        return Step(source, "expert_rows", grid, ROWS_THREADS, arguments)
+        return ExpertStep(source, "expert_rows", grid, ROWS_THREADS, arguments)
 
     return [step(down=False), step(down=True)]
 
 
-def tile_products(workspace: Workspace, call: MixtureOfExperts, tiling: ExpertTiling) -> list[Step]:
+def tile_products(
+    workspace: Workspace, call: MixtureOfExperts, tiling: ExpertTiling
+) -> list[ExpertStep]:
     """Both products on Tensor Cores."""
 
-    def step(*, down: bool) -> Step:
+    def step(*, down: bool) -> ExpertStep:
         matrices = call.down if down else call.up
         source = tiles_source(workspace.precision, call, tiling, down=down)
         grid = -(-matrices.n // tiling.columns), tiles(call.routes, call.experts, tiling.rows)
@@ -136,15 +138,15 @@ def tile_products(workspace: Workspace, call: MixtureOfExperts, tiling: ExpertTi
             return (read, *weights, at["offsets"], at["order"], written)
 
         shared = tiling.shared_bytes(matrices.bits)
-        return Step(source, "expert_tiles", grid, tiling.threads, arguments, shared)
+        return ExpertStep(source, "expert_tiles", grid, tiling.threads, arguments, shared)
 
     return [step(down=False), step(down=True)]
 
 
-def combining(workspace: Workspace, call: MixtureOfExperts, result: DeviceTensor) -> Step:
+def combining(workspace: Workspace, call: MixtureOfExperts, result: DeviceTensor) -> ExpertStep:
     """What the experts of each row made of it, added up by their shares."""
     blocks = -(-call.rows * call.down.n // (COMBINED * ROUTING_THREADS))
-    return Step(
+    return ExpertStep(
         combining_source(workspace.precision, call),
         "combine",
         (blocks, 1),

@@ -97,6 +97,17 @@ def _moderate(size: float, *, signed: bool) -> Rule:
     return rule
 
 
+def _expert_scales(product: int) -> Rule:
+    """Of QMoE's first, second or third product: the more bits, the larger are the numbers."""
+
+    def rule(layer: Layer, operator: Operator) -> Draw | Array:
+        own = operator.integer(f"fc{product}_expert_weight_bits", 0)
+        bits = own or operator.integer("expert_weight_bits", 4)
+        return _moderate(1 / (1 << max(bits, 1) - 1), signed=False)(layer, operator)
+
+    return rule
+
+
 def _routing(layer: Layer, operator: Operator) -> Array:
     """Logits that are well apart, in another order for each row: so each row's experts are as
     likely as any others. Of several draws, that counts whose rows choose most nearly as many
@@ -164,7 +175,7 @@ OWN_RULES: Mapping[str, Mapping[int, Rule]] = {
     "QLinearSigmoid": _OF_ONE,
     "QLinearSoftmax": _OF_ONE,
     "QLinearWhere": _scaled(2, 5, 7, zeros=(3, 6, 8)),
-    "QMoE": {1: _routing, 3: _SCALES, 6: _SCALES, 9: _SCALES},
+    "QMoE": {1: _routing, **{place: _expert_scales(place // 3) for place in (3, 6, 9)}},
     "QuantizeLinear": QUANTISED,
     "RotaryEmbedding": {1: _row_of(2)},
     "TorchEmbedding": {1: _row_of(0)},

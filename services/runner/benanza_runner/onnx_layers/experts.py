@@ -54,7 +54,7 @@ def mixture(layer: Layer, values: Mapping[int, Array]) -> Array:
         inner = _activated(operator, values, rows[mine], int(expert))
         found = _product(operator, values, inner, int(expert), _DOWN)
         result[mine] += shares[mine, expert, None] * found
-    return result.reshape(x.shape)
+    return np.asarray(result.reshape(x.shape))
 
 
 def _shares(operator: Operator, logits: Array) -> Array:
@@ -64,7 +64,7 @@ def _shares(operator: Operator, logits: Array) -> Array:
     powers = np.exp(logits - logits.max(axis=1, keepdims=True))
     of_chosen = np.take_along_axis(powers, chosen, axis=1)
     over = of_chosen if operator.integer("normalize_routing_weights", 0) == 1 else powers
-    shares = np.zeros_like(powers)
+    shares: Array = np.zeros_like(powers)
     np.put_along_axis(shares, chosen, of_chosen / over.sum(axis=1, keepdims=True), axis=1)
     return shares
 

@@ -50,7 +50,7 @@ def product(
             scales, matrices.block, 1
         )
     made = weights.reshape(n, k) @ x
-    return made + operands[f"{name}_bias"][expert] if matrices.bias else made
+    return np.asarray(made + operands[f"{name}_bias"][expert] if matrices.bias else made)
 
 
 def numbers(rows: Array, bits: int) -> Array:

@@ -1,5 +1,7 @@
 """Mixtures of experts: ONNX Runtime's MoE and QMoE."""
 
+from typing import Any
+
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor
 from tests.runner.layers import floats, operator, weights
@@ -100,7 +102,7 @@ def _layer(
     return canonical(Layer((*given, given[0]), (node,), written))
 
 
-GPT_OSS: dict[str, AttributeValue] = {
+GPT_OSS: dict[str, Any] = {
     "activation_alpha": 1.702,
     "activation_beta": 1.0,
     "swiglu_limit": 0.25,

@@ -57,7 +57,9 @@ def test_costs_follow_from_the_configuration(
         kept += 2 * batch * d.kv_heads * d.head_size * (read + written) * size
         scores += batch * d.heads * attended * (4 * d.head_size + (8 if d.softcap else 5))
     weights, products = weights_of(d, rows)
-    assert sum(layer.bytes for layer in layers) == weights + kept + handed_on
+    # Of an average of experts, ingest rounds the elements of each of up to nine tensors.
+    rounded = 9 * d.layers if d.experts else 0
+    assert abs(sum(layer.bytes for layer in layers) - weights - kept - handed_on) <= rounded
     rest = sum(layer.flops for layer in layers) - 2 * products - scores
     assert 0 < rest < 10 * elements
 
@@ -83,16 +85,19 @@ def products_of(d: Decoder) -> list[tuple[int, int, int]]:
     return [*found, (d.intermediate, d.hidden, d.experts)]
 
 
-def weights_of(d: Decoder, rows: int) -> tuple[int, int]:
-    """The bytes of all that is constant and that so many tokens need, and the multiplications."""
+def weights_of(d: Decoder, rows: int) -> tuple[float, int]:
+    """The bytes of all that is constant and that so many tokens need, and the multiplications.
+
+    Of experts, so many as tokens choose on average, where all are equally likely.
+    """
     size, narrow = size_of(d.precision), d.kv_heads * d.head_size
-    chosen = min(d.experts, rows * d.top_k)
-    layer = multiplied = 0
+    chosen = d.experts * (1 - (1 - d.top_k / d.experts) ** rows) if d.experts else 0.0
+    layer, multiplied = 0.0, 0
     for depth, width, experts in products_of(d):
         zero_points = d.zero_points and not experts
         layer += (chosen if experts else 1) * width * row_bytes(d, depth, zero_points=zero_points)
         multiplied += rows * (d.top_k if experts else 1) * depth * width
-    biases = d.bias * (d.heads * d.head_size + 2 * narrow) + d.output_bias * d.hidden
+    biases: float = d.bias * (d.heads * d.head_size + 2 * narrow) + d.output_bias * d.hidden
     biases += d.swiglu * (d.experts + chosen * (2 * d.intermediate + d.hidden))
     layer += size * (biases + d.sinks * d.heads + 2 * d.qk_norm * d.head_size)
     norm = d.hidden * (1 if d.simple_norm else 2) * (4 if d.four_norms else size)

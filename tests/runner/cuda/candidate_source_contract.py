@@ -61,6 +61,8 @@ SAMPLES = (
     "attention as BERT has it",
     "grouped attention of a prompt",
     "projected attention",
+    "experts with swiglu",
+    "packed experts of a prompt",
 )
 """A layer for each kind of call."""
 

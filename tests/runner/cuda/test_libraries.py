@@ -42,6 +42,7 @@ LIBRARIES = (
     "AttentionKernels",
     "SplitAttention",
     "ProjectedAttentions",
+    "ExpertKernels",
 )
 """The classes of the GPU's libraries, in the order in which they are asked."""
 

@@ -48,3 +48,18 @@ def test_the_activation_of_experts_gets_moderate_numbers(weights: str, node: str
         first *= np.repeat(scales, 32, axis=2)
     products = np.einsum("abk,enk->abne", x, first)
     assert 0.1 < products.std() < 2
+
+
+@pytest.mark.parametrize(("rows", "experts", "k"), [(1, 8, 2), (8, 32, 4), (5, 7, 1), (64, 60, 6)])
+def test_rows_choose_as_many_experts_as_on_average(rows: int, experts: int, k: int) -> None:
+    """Logits are apart at all precisions, and in an order of its own for each row."""
+    graph = f"""g (float[{rows},8] x, float[{rows},{experts}] r, float[{experts},16,8] w,
+        float[{experts},8,16] v) => (y) {{ y = com.microsoft.MoE <k = {k}> (x, r, w, , v) }}"""
+    (layer,) = extract(content(graph, 21, {"com.microsoft": 1})).layers
+    assert layer.layer is not None
+    logits = random_value(layer.layer, 1, "bf16")
+    assert all(len(set(row)) == experts for row in logits.tolist())
+    chosen = np.argsort(-logits, axis=1)[:, :k]
+    expected = experts * (1 - (1 - k / experts) ** rows)
+    assert abs(len(np.unique(chosen)) - expected) < 1
+    assert rows == 1 or len({tuple(row) for row in logits.tolist()}) > 1

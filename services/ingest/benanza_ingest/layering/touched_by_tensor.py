@@ -84,14 +84,17 @@ def _rows_of_positions(tables: tuple[int, ...], positions: int) -> ByTensor:
 
 
 def _experts(layer: Layer, operator: Operator) -> dict[int, int]:
-    """Of the weights [E, ...], those of the `k` experts that each row goes through."""
+    """Of the weights [E, ...], those of as many experts as rows choose on average, where each row's
+    `k` are as likely as any others.
+    """
     rows = prod(_shape(layer, operator, 0)[:-1])
     count = _shape(layer, operator, 1)[-1]
-    chosen = min(count, rows * max(1, operator.integer("k")))
+    share = min(1, max(1, operator.integer("k")) / max(1, count))
+    chosen = count * (1 - (1 - share) ** rows)
     elements = {}
     for place in range(2, len(operator.inputs)):
         if _has(operator, place) and (shape := _shape(layer, operator, place))[:1] == (count,):
-            elements[operator.inputs[place]] = chosen * prod(shape[1:])
+            elements[operator.inputs[place]] = round(chosen * prod(shape[1:]))
     return elements
 
 

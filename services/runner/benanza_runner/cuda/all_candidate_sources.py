@@ -4,6 +4,7 @@ from benanza_runner.cuda.candidate_source import CandidateSource
 from benanza_runner.cuda.in_parts.projected_attention import ProjectedAttentions
 from benanza_runner.cuda.kernels.attention import AttentionKernels
 from benanza_runner.cuda.kernels.channel_normalisation import ChannelNormalisationKernels
+from benanza_runner.cuda.kernels.experts.candidates import ExpertKernels
 from benanza_runner.cuda.kernels.integers.products import IntegerProducts
 from benanza_runner.cuda.kernels.integers.tensor_cores import EightBitsOnTensorCores
 from benanza_runner.cuda.kernels.movement import MovementKernels
@@ -69,4 +70,5 @@ def all_candidate_sources(
         TransposedKernels(),
         *attentions[1:],
         ProjectedAttentions(products, attentions),
+        ExpertKernels(),
     )

@@ -9,6 +9,7 @@ import numpy as np
 import onnxruntime as ort
 
 from benanza_runner.arrays import Array
+from benanza_runner.onnx_layers.experts import is_mixture, mixture
 from benanza_runner.onnx_layers.layer_model import LayerModel, layer_model
 from benanza_runner.onnx_layers.onnx_schemas import formal_types, numpy_dtype
 from benanza_runner.onnx_layers.random_values import random_value
@@ -38,9 +39,14 @@ def reference(layer: Layer, precision: Precision, threads: int) -> Reference:
     Float tensors are float32 arrays. Constants of known values are rounded too, as the device keeps
     them, except those that an operator wants as float32, such as the scales of a Resize. ONNX
     Runtime uses so many `threads`. Raises what `layer_model` and ONNX Runtime raise.
+
+    Mixtures of experts are computed in NumPy, since ONNX Runtime's CPU runs only some.
     """
     layer = _rounded_constants(_exact(layer), precision)
     model = layer_model(layer, precision)
+    if is_mixture(layer):
+        values = _values(layer, model)
+        return Reference(values, [mixture(layer, values)])
     outputs = _computed(layer, model, threads)
     if any(map(_has_nan, outputs)):
         # A root or a logarithm of what other operators computed wants it positive.
@@ -50,7 +56,8 @@ def reference(layer: Layer, precision: Precision, threads: int) -> Reference:
 
 
 class CpuLayer:
-    """A layer as ONNX Runtime computes it in float32 on the CPU, with so many threads.
+    """A layer as ONNX Runtime computes it in float32 on the CPU, with so many threads; a mixture of
+    experts as `mixture` does.
 
     `given` holds the weights by position. Constants of known values are rounded to the precision.
     Raises what `layer_model` and ONNX Runtime raise.
@@ -60,6 +67,9 @@ class CpuLayer:
         self, layer: Layer, given: Mapping[int, Array], precision: Precision, threads: int
     ) -> None:
         self._layer = layer
+        self._given = given
+        if is_mixture(layer):
+            return
         model = layer_model(_rounded_constants(_exact(layer), precision))
         self._inputs = [int(name.removeprefix("t")) for name in model.inputs]
         weights = {name: given[int(name.removeprefix("t"))] for name in model.constants}
@@ -67,6 +77,8 @@ class CpuLayer:
 
     def results(self, values: Mapping[int, Array]) -> list[Array]:
         """The layer's outputs for these inputs, by position."""
+        if is_mixture(self._layer):
+            return [mixture(self._layer, {**self._given, **values})]
         inputs = {f"t{index}": values[index] for index in self._inputs}
         return _results(self._session, self._layer, inputs)
 

@@ -97,6 +97,36 @@ def _moderate(size: float, *, signed: bool) -> Rule:
     return rule
 
 
+def _expert_scales(product: int) -> Rule:
+    """Of QMoE's first, second or third product: the more bits, the larger are the numbers."""
+
+    def rule(layer: Layer, operator: Operator) -> Draw | Array:
+        own = operator.integer(f"fc{product}_expert_weight_bits", 0)
+        bits = own or operator.integer("expert_weight_bits", 4)
+        return _moderate(1 / (1 << max(bits, 1) - 1), signed=False)(layer, operator)
+
+    return rule
+
+
+def _routing(layer: Layer, operator: Operator) -> Array:
+    """Logits that are well apart, in another order for each row: so each row's experts are as
+    likely as any others. Of several draws, that counts whose rows choose most nearly as many
+    experts as they do on average.
+    """
+    rows, experts = input_shape(layer, operator, 1)
+    rows, top_k = min(rows, MOST_ROUTED), max(1, operator.integer("k", 1))
+    apart = np.linspace(-1, 1, experts + experts % 2)[:experts]  # An even number of them has no 0.
+    ordered = np.tile(apart, (rows, 1))
+    expected = experts * (1 - (1 - top_k / experts) ** rows)
+    random = np.random.default_rng(0)
+    draws = [random.permuted(ordered, axis=1) for _ in range(ROUTINGS)]
+
+    def chosen(logits: Array) -> int:
+        return len(np.unique(np.argsort(-logits, axis=1)[:, :top_k]))
+
+    return min(draws, key=lambda logits: abs(chosen(logits) - expected))
+
+
 def _scaled(*scales: int, zeros: tuple[int, ...]) -> dict[int, Rule]:
     """Scales are positive, and zero points zero."""
     return dict.fromkeys(scales, always(POSITIVE)) | dict.fromkeys(zeros, always(ZERO))
@@ -104,6 +134,12 @@ def _scaled(*scales: int, zeros: tuple[int, ...]) -> dict[int, Rule]:
 
 MOST_JOINED = 300
 """Of a Concat's inputs, so many are scales and zero points at most. DenseNets join dozens."""
+
+MOST_ROUTED = 1024
+"""So many rows are routed each in their own way, and the next ones like them."""
+
+ROUTINGS = 16
+"""How many draws there are of which experts rows go to."""
 
 _WEIGHTS = _moderate(1, signed=True)
 _SCALES = _moderate(1 / 8, signed=False)  # a weight of four bits is at most 8 from its zero point
@@ -123,7 +159,7 @@ OWN_RULES: Mapping[str, Mapping[int, Rule]] = {
     "MRotaryEmbedding": {1: _row_of(2)},
     "MatMulIntegerToFloat": _scaled(2, 3, zeros=()),
     "MatMulNBits": {2: _SCALES, 4: _block},
-    "MoE": {2: _WEIGHTS, 4: _WEIGHTS, 6: _WEIGHTS},
+    "MoE": {1: _routing, 2: _WEIGHTS, 4: _WEIGHTS, 6: _WEIGHTS},
     "MultiHeadAttention": {4: _mask(4)},
     "NGramRepeatBlock": {0: always(ZERO)},
     "QAttention": _scaled(3, 4, zeros=()) | {5: _mask(5)},
@@ -139,7 +175,7 @@ OWN_RULES: Mapping[str, Mapping[int, Rule]] = {
     "QLinearSigmoid": _OF_ONE,
     "QLinearSoftmax": _OF_ONE,
     "QLinearWhere": _scaled(2, 5, 7, zeros=(3, 6, 8)),
-    "QMoE": {3: _SCALES, 6: _SCALES, 9: _SCALES},
+    "QMoE": {1: _routing, **{place: _expert_scales(place // 3) for place in (3, 6, 9)}},
     "QuantizeLinear": QUANTISED,
     "RotaryEmbedding": {1: _row_of(2)},
     "TorchEmbedding": {1: _row_of(0)},

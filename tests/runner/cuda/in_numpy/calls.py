@@ -25,6 +25,7 @@ from benanza_runner.cuda.calls import (
     Gathering,
     Matrices,
     MergedProduct,
+    MixtureOfExperts,
     Normalisation,
     PackedProduct,
     Padding,
@@ -52,6 +53,7 @@ from benanza_runner.cuda.lowering.regions.as_region import as_region
 from benanza_runner.onnx_layers.onnx_schemas import numpy_dtype
 from tests.runner.cuda.in_numpy import moves, recurrent, rows
 from tests.runner.cuda.in_numpy.attention import attention, cached_attention
+from tests.runner.cuda.in_numpy.experts import mixture_of_experts
 from tests.runner.cuda.kernels.regions import on_host
 
 
@@ -128,6 +130,8 @@ def _one(call: Call, operands: Mapping[str, Array]) -> Array:
             return quantised(call, operands)
         case Attention():
             return attention(call, operands)
+        case MixtureOfExperts():
+            return mixture_of_experts(call, operands, ACTIVATIONS)
         case Pooling():
             return pooling(call, operands["input"].reshape(call.input))
         case Softmax():

@@ -3,6 +3,7 @@
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor
 from tests.runner.cuda.layers.attention import ATTENTIONS
+from tests.runner.cuda.layers.experts import MIXTURES
 from tests.runner.cuda.layers.float8 import FLOAT8_CONVERSIONS, FLOAT8_PRODUCTS
 from tests.runner.cuda.layers.gathered_blocks import GATHERED
 from tests.runner.cuda.layers.in_place import IN_PLACE
@@ -168,4 +169,5 @@ LAYERS: dict[str, Layer] = {
     **FLOAT8_CONVERSIONS,
     **FLOAT8_PRODUCTS,
     **ON_INTEGERS,
+    **MIXTURES,
 }

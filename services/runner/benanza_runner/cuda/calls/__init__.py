@@ -20,6 +20,7 @@ from benanza_runner.cuda.calls.compute import (
     Softmax,
     TransposedConvolution,
 )
+from benanza_runner.cuda.calls.experts import ExpertMatrices, MixtureOfExperts
 from benanza_runner.cuda.calls.movement import (
     Concatenation,
     ElementGathering,
@@ -55,9 +56,11 @@ __all__ = [
     "ElementGathering",
     "ElementScattering",
     "Elementwise",
+    "ExpertMatrices",
     "Gathering",
     "Matrices",
     "MergedProduct",
+    "MixtureOfExperts",
     "Normalisation",
     "Operand",
     "PackedProduct",
@@ -112,4 +115,5 @@ Call = (
     | Attention
     | CachedAttention
     | ProjectedAttention
+    | MixtureOfExperts
 )

@@ -30,6 +30,7 @@ from benanza_runner.cuda.lowering.products.attention import (
 from benanza_runner.cuda.lowering.products.cached_attention import GROUPED, lower_cached_attention
 from benanza_runner.cuda.lowering.products.convolution import lower_convolution
 from benanza_runner.cuda.lowering.products.einsum import is_ordering, lower_ordering
+from benanza_runner.cuda.lowering.products.experts import EXPERTS, lower_experts
 from benanza_runner.cuda.lowering.products.fused_product import (
     FUSED_PRODUCTS,
     lower_fused_product,
@@ -147,6 +148,8 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
         return Lowered(*lower_multi_head(layer, values))
     if own == PROJECTED:
         return Lowered(*lower_projected_attention(layer, values))
+    if own in EXPERTS:
+        return Lowered(*lower_experts(layer, values))
     if own in FUSED_PRODUCTS:
         _refuse_integers(layer)
         return Lowered(*lower_fused_product(layer, values))

@@ -6,6 +6,16 @@ from typing import NamedTuple
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Call, Shape
 from benanza_runner.cuda.elements import element
+from benanza_runner.cuda.lowering.attention.attention import (
+    is_attention,
+    lower_attention,
+)
+from benanza_runner.cuda.lowering.attention.cached_attention import GROUPED, lower_cached_attention
+from benanza_runner.cuda.lowering.attention.multi_head import MULTI_HEAD, lower_multi_head
+from benanza_runner.cuda.lowering.attention.projected_attention import (
+    PROJECTED,
+    lower_projected_attention,
+)
 from benanza_runner.cuda.lowering.elementwise.chains import is_chain, lower_elementwise
 from benanza_runner.cuda.lowering.elementwise.generated import GENERATED, lower_generated
 from benanza_runner.cuda.lowering.folding import FOLDINGS
@@ -23,11 +33,6 @@ from benanza_runner.cuda.lowering.movement import MOVEMENTS, is_shuffle, lower_s
 from benanza_runner.cuda.lowering.norms import NORMS, is_norm_of_sum, lower_norm_of_sum
 from benanza_runner.cuda.lowering.pad_resize import PAD_RESIZE
 from benanza_runner.cuda.lowering.poolings import POOLINGS
-from benanza_runner.cuda.lowering.products.attention import (
-    is_attention,
-    lower_attention,
-)
-from benanza_runner.cuda.lowering.products.cached_attention import GROUPED, lower_cached_attention
 from benanza_runner.cuda.lowering.products.convolution import lower_convolution
 from benanza_runner.cuda.lowering.products.einsum import is_ordering, lower_ordering
 from benanza_runner.cuda.lowering.products.experts import EXPERTS, lower_experts
@@ -39,12 +44,7 @@ from benanza_runner.cuda.lowering.products.merged import (
     is_merged_product,
     lower_merged_product,
 )
-from benanza_runner.cuda.lowering.products.multi_head import MULTI_HEAD, lower_multi_head
 from benanza_runner.cuda.lowering.products.product import is_product, lower_product
-from benanza_runner.cuda.lowering.products.projected_attention import (
-    PROJECTED,
-    lower_projected_attention,
-)
 from benanza_runner.cuda.lowering.products.prologue import has_prologue
 from benanza_runner.cuda.lowering.rankings import RANKINGS
 from benanza_runner.cuda.lowering.recurrent import RECURRENT

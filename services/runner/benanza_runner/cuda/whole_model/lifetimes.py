@@ -5,7 +5,7 @@ a cache the one that it was before.
 from collections.abc import Iterable, Iterator
 
 from benanza_runner.cuda.candidate import NO_LIBRARY
-from benanza_runner.cuda.lowering.products.cached_attention import CACHES, GROUPED
+from benanza_runner.cuda.lowering.attention.cached_attention import CACHES, GROUPED
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED
 from benanza_schemas.program import Program, ProgramStep

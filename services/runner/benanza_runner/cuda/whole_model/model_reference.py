@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benanza_runner.arrays import Array
-from benanza_runner.cuda.lowering.products.cached_attention import GROUPED
+from benanza_runner.cuda.lowering.attention.cached_attention import GROUPED
 from benanza_runner.cuda.reference import CpuLayer
 from benanza_runner.cuda.whole_model.lifetimes import last_readers, viewed
 from benanza_runner.cuda.whole_model.model_inputs import model_inputs

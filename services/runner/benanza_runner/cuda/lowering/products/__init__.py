@@ -1,1 +1,1 @@
-"""Matrix products, convolutions and attention, with what libraries fuse before and after them."""
+"""Matrix products and convolutions, with what libraries fuse before and after them."""

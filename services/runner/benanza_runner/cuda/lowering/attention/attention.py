@@ -9,7 +9,7 @@ from math import sqrt
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Attention
-from benanza_runner.cuda.lowering.products.masks import Mask, mask_of
+from benanza_runner.cuda.lowering.attention.masks import Mask, mask_of
 from benanza_runner.cuda.lowering.strided import reshaped, steps, strided, written
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.element_types import FLOATS

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Attention, Product, ProjectedAttention
-from benanza_runner.cuda.lowering.products.masks import key_mask
+from benanza_runner.cuda.lowering.attention.masks import key_mask
 from benanza_runner.cuda.lowering.products.product import lower_product
 from benanza_runner.cuda.lowering.written_out.writing import Writing, given
 from benanza_runner.cuda.unsupported import UnsupportedError

@@ -8,7 +8,7 @@ from math import sqrt
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Attention, Shape
-from benanza_runner.cuda.lowering.products.masks import key_mask
+from benanza_runner.cuda.lowering.attention.masks import key_mask
 from benanza_runner.cuda.lowering.written_out.writing import given
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer, Operator

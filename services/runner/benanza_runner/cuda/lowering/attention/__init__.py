@@ -1,0 +1,1 @@
+"""Attention, of graphs and of operators, as calls."""

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from benanza import arguments
+from benanza.quantised.worth import QuantisationWorths
 from benanza.request import BoundPolicy, RunRequest
 from benanza.results.advise import Advised
 from benanza.results.bounds import History, KnownBounds, LowerBounds
@@ -256,6 +257,34 @@ def what_if(
         arguments.bound(dims, values),
     )
     return _shown(what_ifs)
+
+
+@in_turn
+def what_if_quantised(
+    model: ModelSource,
+    quantised: Quantised | Sequence[Quantised],
+    *,
+    dims: Mapping[str, int] | None = None,
+    values: Mapping[str, Values] | None = None,
+    precision: Precision | Sequence[Precision] = "fp32",
+    data: ModelSource | None = None,
+) -> QuantisationWorths:
+    """What weights of these types would be worth for a model, product by product.
+
+    It compares known bounds of the model and of what `lower_bound` made of it with `quantised`;
+    nothing is benchmarked. The arguments are those of `benanza what-if --quantised`. Raises
+    `BenanzaError` as `explain` does, and if no bound with such weights is known.
+    """
+    from benanza.quantised.known import known_quantisations
+
+    worths = known_quantisations(
+        load(arguments.folder("data", data)),
+        arguments.model_text("model", model),
+        arguments.quantised_types("quantised", quantised),
+        arguments.precisions("precision", precision),
+        arguments.bound(dims, values),
+    )
+    return _shown(worths)
 
 
 @in_turn

@@ -149,14 +149,21 @@ def derivation(quantised: object, tensor_parallel: object) -> Derivation:
     )
 
 
+def quantised_types(argument: str, quantised: object) -> tuple[Quantised, ...]:
+    """One type of weights or several, each once."""
+    known = tuple(filter(None, get_args(Quantised)))
+    several = list(_several(argument, quantised, _listed(known)))
+    if not several:
+        raise _refusal(argument, quantised, _listed(known))
+    return tuple(dict.fromkeys(_choice(argument, one, known) for one in several))
+
+
 def derivations(quantised: object, tensor_parallel: object) -> tuple[Derivation, ...]:
     """A model as it is written, and in each type of weights and over each number of GPUs."""
     from benanza.request import derivations
 
-    known = get_args(Quantised)
-    types = _several("quantised", quantised, _listed(known))
-    gpus = batch_sizes("tensor_parallel", tensor_parallel)
-    return derivations([_choice("quantised", one, known) for one in types], gpus)
+    types = quantised_types("quantised", quantised) if quantised else ()
+    return derivations(types, batch_sizes("tensor_parallel", tensor_parallel))
 
 
 def runtime_choice(argument: str, runtime: object) -> str:

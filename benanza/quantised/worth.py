@@ -7,13 +7,13 @@ from benanza_schemas.events.derivation import Quantised
 
 
 class ProductWorth(Document, frozen=True, kw_only=True):
-    """Products that are quantised, with what calls of either bound have in common with them: nothing
-    smaller can be compared.
+    """Products that are quantised, with all that calls of either bound compute together with them:
+    nothing smaller can be compared.
 
     `layers` are the products' names; `op`, and the shapes of `data` and `weights`, are those of the
-    first of them. Shapes are empty where the store lacks the layer. `us` is the time as the model is
-    written, `quantised_us` that of what it becomes, with layout conversions and with the
-    QuantizeLinear of its data, where that is a call of its own.
+    first of them. Shapes are empty where the store lacks the layer. `us` is the time as the model
+    is written, `quantised_us` that of what it becomes, both with layout conversions, and the latter
+    with the QuantizeLinear of the data, where that is a call of its own.
     """
 
     layers: tuple[str, ...]
@@ -32,10 +32,10 @@ class ProductWorth(Document, frozen=True, kw_only=True):
 class QuantisationWorth(Document, frozen=True, kw_only=True):
     """A bound beside that of the model with weights in `quantised`, which is `other`.
 
-    `saved_us` is how much less the other's sequential figure is, negative if it is more, and `share`
-    the part of the bound that this is. Both are `None` where one of the bounds is partial.
-    `products` are what makes the difference, the greatest saving first, and `elsewhere_us` is what
-    is saved besides.
+    `saved_us` is how much less the other's sequential figure is, negative if it is more, and
+    `share` the part of the bound that this is. `products` are those that are quantised, the
+    greatest saving first, and `elsewhere_us` is what is saved besides. Where one of the bounds is
+    partial, there are no products, and the rest is `None`.
     """
 
     bound: ModelBound

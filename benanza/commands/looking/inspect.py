@@ -5,10 +5,10 @@ import sys
 import click
 
 from benanza import api
+from benanza.commands.deriving import derivation_option
 from benanza.commands.options import (
     PARTIAL,
     Format,
-    derivation_option,
     dim_option,
     format_option,
     model_argument,

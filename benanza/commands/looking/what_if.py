@@ -5,10 +5,9 @@ from pathlib import Path
 
 import click
 
+from benanza.commands.deriving import QUANTISED, QuantisedTypes
 from benanza.commands.options import (
-    QUANTISED,
     Format,
-    QuantisedTypes,
     data_option,
     dim_filter_option,
     format_option,

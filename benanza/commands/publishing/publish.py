@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
+from benanza.commands.deriving import derivations_option
 from benanza.commands.options import (
     FAILED,
     Format,
     Model,
     Positive,
     data_option,
-    derivations_option,
     dim_option,
     format_option,
     print_json,

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
+from benanza.commands.deriving import derivations_option
 from benanza.commands.options import (
     FAILED,
     PARTIAL,
@@ -14,7 +15,6 @@ from benanza.commands.options import (
     RuntimeName,
     batch_option,
     data_option,
-    derivations_option,
     dim_sweep_option,
     format_option,
     policy_options,

@@ -54,13 +54,14 @@ def _parts(worths: QuantisationWorths, *, plain: bool) -> list[RenderableType]:
 
 
 def _saving(worth: QuantisationWorth, unit: TimeUnit) -> str:
-    now, then = (unit.format(each.sequential_us) for each in (worth.bound, worth.other))
+    times = (worth.bound.sequential_us, worth.other.sequential_us)
+    now, then = (f"{unit.format(us)} {unit.name}" for us in times)
     if worth.saved_us is None:
         return f"in {worth.quantised}: a bound is partial; benanza bounds says what it lacks"
     share = "" if worth.share is None else f" ({abs(worth.share):.1%})"
-    verb = "saves" if worth.saved_us >= 0 else "takes more:"
-    saved = f"{unit.format(abs(worth.saved_us))} {unit.name}"
-    return f"{now} {unit.name} as written, {then} {unit.name} in {worth.quantised}: {verb} {saved}{share}"
+    verb = "saves" if worth.saved_us >= 0 else "costs"
+    saved = f"{verb} {unit.format(abs(worth.saved_us))} {unit.name}{share}"
+    return f"{now} as written, {then} in {worth.quantised}: {saved}"
 
 
 def _elsewhere(us: float, unit: TimeUnit) -> str:

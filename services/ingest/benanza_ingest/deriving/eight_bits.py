@@ -5,7 +5,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from benanza_ingest.deriving.building import Building, new_node
-from benanza_ingest.deriving.products import Product
+from benanza_ingest.deriving.products import FloatProduct
 from benanza_ingest.resolving.graph import Graph, Node
 from benanza_ingest.resolving.types import TensorType, tensor_type
 from benanza_schemas.events.derivation import Quantised
@@ -30,7 +30,7 @@ class EightBits:
         self._by_channel = to == "int8"
         self._dequantised: dict[tuple[str, int | None], str] = {}
 
-    def nodes(self, known: Product) -> list[Node]:
+    def nodes(self, known: FloatProduct) -> list[Node]:
         """The product, behind what is new before it."""
         before: list[Node] = []
         data, weights = (known.data, None), (known.weights, known.axis)

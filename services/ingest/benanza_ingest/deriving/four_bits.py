@@ -5,7 +5,7 @@ from collections import Counter
 from msgspec.structs import replace
 
 from benanza_ingest.deriving.building import Building, new_node
-from benanza_ingest.deriving.products import BLOCK, Product, attribute
+from benanza_ingest.deriving.products import BLOCK, FloatProduct, attribute
 from benanza_ingest.resolving.graph import Graph, Node
 from benanza_ingest.resolving.types import tensor_type
 
@@ -25,7 +25,7 @@ class FourBits:
         self._packed: dict[tuple[str, int], tuple[str, str]] = {}
         self._rows: dict[str, str] = {}
 
-    def nodes(self, known: Product) -> list[Node] | str:
+    def nodes(self, known: FloatProduct) -> list[Node] | str:
         """What runs instead of a product of matrices, or why its weights can't be packed."""
         if known.depth % BLOCK:
             return f"their sums of {known.depth} numbers aren't of whole blocks of {BLOCK}"
@@ -82,7 +82,7 @@ class FourBits:
                     gone.add(place)
         return [node for place, node in enumerate(left) if place not in gone]
 
-    def _pack(self, known: Product) -> tuple[str, str]:
+    def _pack(self, known: FloatProduct) -> tuple[str, str]:
         """The weights and their scales."""
         columns, blocks = self._dims(known.weights)[known.axis], known.depth // BLOCK
         floats = self._graph.types[known.weights]

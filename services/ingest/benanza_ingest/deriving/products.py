@@ -14,7 +14,7 @@ _FLOATS = frozenset(("float32", "float16", "bfloat16"))
 _PRODUCTS = frozenset(("Conv", "Gemm", "MatMul"))
 
 
-class Product(NamedTuple):
+class FloatProduct(NamedTuple):
     """A product of `data` with constant `weights`.
 
     `axis` of the weights is that of the result's channels. `depth` is how many numbers are added up
@@ -33,7 +33,7 @@ def is_product(node: Node) -> bool:
     return not node.domain and node.op_type in _PRODUCTS
 
 
-def product(graph: Graph, node: Node, to: Quantised) -> Product | str:
+def product(graph: Graph, node: Node, to: Quantised) -> FloatProduct | str:
     """The product that this node is, or why such products stay in floats."""
     data, weights = node.inputs[:2]
     if weights not in graph.constants:
@@ -48,11 +48,13 @@ def product(graph: Graph, node: Node, to: Quantised) -> Product | str:
         return "they have no elements"
     if node.op_type == "Conv":
         is_known = to == "int8"
-        return Product(node, data, weights, 0, 0) if is_known else f"{to} is for MatMul and Gemm"
+        return (
+            FloatProduct(node, data, weights, 0, 0) if is_known else f"{to} is for MatMul and Gemm"
+        )
     if len(of_weights.dims()) != 2 or len(of_data.dims()) < 2:
         return "an operand is a vector, or their weights are several matrices"
     axis = 0 if attribute(node, "transB", 0) else 1
-    return Product(node, data, weights, axis, of_weights.dims()[1 - axis])
+    return FloatProduct(node, data, weights, axis, of_weights.dims()[1 - axis])
 
 
 def attribute(node: Node, name: str, default: float) -> float:

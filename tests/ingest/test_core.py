@@ -16,7 +16,9 @@ from benanza_schemas.events import (
     ModelPublished,
     event_id,
 )
+from benanza_schemas.events.derivation import Derivation
 from benanza_schemas.identity import fingerprint
+from tests.ingest.deriving.small_models import mlp
 from tests.ingest.onnx_text import content, proto
 from tests.ingest.real_models import ALL
 from tests.ingest.real_models import content as file_of
@@ -139,6 +141,22 @@ def test_other_files_batches_and_dimensions_are_other_models() -> None:
     ]
     assert len(set(ids)) == len(ids) == 6
     assert model_id("0" * 64, 1, {"a": 1, "b": 2}) == model_id("0" * 64, 1, {"b": 2, "a": 1})
+
+
+def test_what_is_derived_of_a_model_is_another_model_with_layers_of_its_own() -> None:
+    encoded = mlp().made("y").SerializeToString()
+    models, seen = zip(
+        events_of(encoded), events_of(encoded, name="net int4", quantised="int4"), strict=True
+    )
+    (written,), (int4,) = models
+    assert int4.model_id == model_id(written.sha256, 3, {}, Derivation("int4"))
+    assert len({written.model_id, int4.model_id}) == 2
+    assert written.architecture_id != int4.architecture_id
+    assert (int4.quantised, int4.tensor_parallel) == ("int4", 1)
+    products = [{e.fingerprint for e in of if "Mat" in e.layer.title()} for of in seen]
+    assert not products[0] & products[1]
+    with pytest.raises(ModelError, match="quantise|split"):
+        events_of(encoded, tensor_parallel=1_000)
 
 
 def test_a_model_under_another_name_is_the_same_model_told_again() -> None:

@@ -1,7 +1,7 @@
 """Which of a bound's time quantised products take, before and after."""
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import networkx
@@ -106,7 +106,7 @@ def _readers(
 
 def _by_key(calls: Iterable[tuple[Sequence[Key], Call]]) -> dict[Key, float]:
     """The time of each call, by the first of its layers."""
-    us: dict[Key, float] = Counter()
+    us: dict[Key, float] = defaultdict(float)
     for members, call in calls:
         if members:
             us[members[0]] += call.us + call.conversion_us

@@ -1,5 +1,7 @@
 """Products whose data and weights go through a QuantizeLinear and a DequantizeLinear."""
 
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 from msgspec.structs import replace
@@ -61,7 +63,7 @@ class EightBits:
         small = self._building.weight(f"{name}/quantised", self._small(floats))
         again = self._building.value(f"{name}/dequantised", floats)
         self._dequantised[name, axis] = again
-        attributes = {"axis": axis} if self._by_channel else {}
+        attributes: dict[str, Any] = {"axis": axis} if self._by_channel else {}
         return new_node(
             "DequantizeLinear",
             f"{name}/DQ",

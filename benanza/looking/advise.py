@@ -63,6 +63,7 @@ def advice_about(
     candidates: list[Advice] = []
     if profile.us is not None and profile.bound_us is not None:
         candidates += _of_parts(profile, profile.us, profiles, remedies)
+        candidates += _of_states(profile, profile.us, remedies)
         if profile.us >= profile.bound_us:
             candidates += _of_configurations(
                 profile, profile.us, profile.bound_us, profiles, remedies
@@ -110,6 +111,33 @@ def _of_parts(
             else None,
             layers=tuple(layers[:LAYERS_NAMED]),
         )
+
+
+def _of_states(profile: ModelProfile, us: float, remedies: Remedies | None) -> Iterator[Advice]:
+    """What it saves to keep states in place: what copying them adds to the bound, and no more than
+    the run loses in the calls that read and write them.
+    """
+    copied = profile.copied_states
+    if copied is None or remedies is None:
+        return
+    parts = [profile.parts[number] for number in copied.parts]
+    ops = sorted({_timed_op(profile, part) for part in parts})
+    remedy = remedies.states_in_place(ops)
+    if remedy is None:
+        return
+    lost_us = math.fsum(part.us * profile.in_run - part.bound_us for part in parts)
+    saved_us = min(copied.more_us, lost_us)
+    layers = [part.layers[0] for part in parts if part.layers]
+    yield Advice(
+        source="states in place",
+        what="states are copied",
+        op=" or ".join(ops),
+        times=len(parts),
+        do=remedy.do,
+        saved_us=saved_us / profile.batch,
+        share=saved_us / us,
+        layers=tuple(layers[:LAYERS_NAMED]),
+    )
 
 
 def _timed_op(profile: ModelProfile, part: ProfiledPart) -> str:

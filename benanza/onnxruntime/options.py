@@ -1,6 +1,6 @@
 """What can be set in ONNX Runtime, and what that is good for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from benanza.profiling.framework import Configuration
 from benanza.profiling.remedies import Better, Remedies, Remedy
@@ -44,6 +44,18 @@ _BIND = (
 )
 _CAPTURE = "bind inputs and outputs to memory of the GPU, and set enable_cuda_graph = 1"
 _CHANNELS_LAST = "set prefer_nhwc = 1"
+
+_SHARING = "GroupQueryAttention"
+_SHARE = (
+    "bind each past and its present to one buffer of the greatest length: "
+    "binding.bind_ortvalue_input(PAST, buffer); binding.bind_ortvalue_output(PRESENT, buffer); "
+    "with ONNX Runtime GenAI set past_present_share_buffer = true below search in genai_config.json"
+)
+"""https://onnxruntime.ai/docs/genai/reference/config.html; the operator sees that both are one."""
+
+_EXPORT_SHARING = (
+    f"export the model with {_SHARING}, as ONNX Runtime GenAI's model builder does, and {_SHARE}"
+)
 
 _DEFAULT = ON_CPU[0]
 _OPTIMISED: tuple[InefficiencyKind, ...] = ("more calls", "slower call", "no call needed")
@@ -103,6 +115,10 @@ class OnnxRuntimeRemedies(Remedies):
             return None
         captured = next(known for known in ON_GPU if known.name == "CUDA graph")
         return Better(captured, "nothing", between_calls=False)
+
+    def states_in_place(self, ops: Sequence[str]) -> Remedy:
+        """A buffer for each. No configuration has one: each present is a tensor of its own."""
+        return Remedy(_SHARE if set(ops) == {_SHARING} else _EXPORT_SHARING)
 
     def same_calls(self, configuration: str) -> str:
         """What is captured makes the calls of what is bound to the GPU."""

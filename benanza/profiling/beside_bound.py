@@ -10,15 +10,17 @@ from benanza.looking.stored_bound import StoredBound
 from benanza.profiling.remedies import remedies_of
 from benanza.request import BoundPolicy
 from benanza.results.profile import (
+    CopiedStates,
     ModelProfile,
     ProfiledCall,
     ProfiledKernel,
     ProfiledPart,
     contradiction,
 )
-from benanza_analyzer.answers.calls import Call
+from benanza_analyzer.answers.calls import Call, Cover
 from benanza_analyzer.answers.inefficiency import inefficiencies
 from benanza_analyzer.answers.kinds import Inefficiency
+from benanza_analyzer.answers.policies import STATES_COPIED
 from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clickhouse.stored_events import (
@@ -29,6 +31,7 @@ from benanza_backbone.clickhouse.stored_events import (
 from benanza_runner.core import ON_TENSOR_CORES
 from benanza_schemas.events import FrameworkCall, ModelIngested, ModelProfiled, device
 from benanza_schemas.layer import Precision
+from benanza_schemas.vocabulary import STATE_AS_WRITTEN
 
 
 class Lowest:
@@ -45,9 +48,23 @@ class Lowest:
         return StoredBound.of(self._store, self.bound)
 
     @cached_property
+    def _cover(self) -> Cover:
+        return self._stored.cover(fusion=True)
+
+    @property
     def calls(self) -> list[Call]:
         """The calls of the bound. Raises `BenanzaError` as `StoredBound.of` does."""
-        return self._stored.cover(fusion=True).calls
+        return self._cover.calls
+
+    @cached_property
+    def copying_us(self) -> float | None:
+        """How much longer the bound would be with its states copied; `None` if that wasn't
+        measured. Raises likewise.
+        """
+        copying = self._stored.cover(STATES_COPIED, fusion=True)
+        if copying.lacking > self._cover.lacking:
+            return None
+        return copying.sequential_us - self._cover.sequential_us
 
     def model(self) -> ModelIngested:
         """The model, with its layers. Raises likewise."""
@@ -147,6 +164,7 @@ def beside_bound(
     if lowest is not None and event.times is not None and looking is not None:
         slow_parts = inefficiencies(event.times, looking, timed.calls, lowest.calls)
         parts = tuple(_part(slow_part, timed, lowest.model()) for slow_part in slow_parts)
+    copied_states = _copied_states(lowest, parts) if lowest is not None and parts else None
     bound = lowest.bound if lowest else None
     partial_us = partial.sequential_us if partial else None
     system, times, looked_at = event.system, event.times, event.times_looked_at
@@ -191,6 +209,7 @@ def beside_bound(
         contradiction=contradiction(us, bound.sequential_us if bound else partial_us),
         partial_bound_us=partial_us,
         missing_layers=len(partial.coverage.missing) if partial else 0,
+        copied_states=copied_states,
     )
 
 
@@ -222,6 +241,19 @@ def _multiplies(call: FrameworkCall, model: ModelIngested | None) -> bool:
         return False
     ops = (model.summaries[model.layers[position].summary].op for position in call.layers)
     return not ON_TENSOR_CORES.isdisjoint(ops)
+
+
+def _copied_states(lowest: Lowest, parts: Sequence[ProfiledPart]) -> CopiedStates | None:
+    groups = lowest.model().groups
+    states = {group.layers[0] for group in groups if group.rule == STATE_AS_WRITTEN}
+    copying = tuple(
+        number
+        for number, part in enumerate(parts)
+        if part.calls and part.us > part.bound_us and states.intersection(part.positions)
+    )
+    if not copying or lowest.copying_us is None:
+        return None
+    return CopiedStates(parts=copying, more_us=lowest.copying_us)
 
 
 def _part(slow_part: Inefficiency, event: ModelProfiled, model: ModelIngested) -> ProfiledPart:

@@ -9,6 +9,7 @@ name as that of its framework:
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from importlib.metadata import entry_points
 from typing import Literal, NamedTuple
 
@@ -60,6 +61,12 @@ class Remedies(ABC):
         """What to set instead of the configuration of this name; `None` if nothing is meant to be
         faster for every model.
         """
+
+    def states_in_place(self, ops: Sequence[str]) -> Remedy | None:
+        """What keeps states in place that these operators of the framework copy in a run; `None` if
+        nothing is known, or if no run copies them.
+        """
+        return None
 
     def same_calls(self, configuration: str) -> str:
         """The configuration that makes the same calls as this one, but one by one so that they can

@@ -68,7 +68,20 @@ def _print(console: Console, parts: Sequence[RenderableType]) -> None:
 
 
 def _lower_bounds(lower_bounds: LowerBounds, *, plain: bool) -> list[RenderableType]:
-    return [*_bounds(lower_bounds.bounds, plain=plain), Text(_reuse(lower_bounds.layers))]
+    parts = [*_bounds(lower_bounds.bounds, plain=plain), Text(_reuse(lower_bounds.layers))]
+    if lower_bounds.layers.models > len({bound.model for bound in lower_bounds.bounds}):
+        parts.append(Text(_sweep(lower_bounds.layers)))
+    return parts
+
+
+def _sweep(layers: LayerCounts) -> str:
+    """How many layers the points of a sweep share."""
+    times = layers.unique / max(1, layers.unique_of_model)
+    return (
+        f"{layers.models:,} points: one has up to {layers.unique_of_model:,} unique layers and "
+        f"groups, all together {times:.1f} times as many; {layers.of_one_model:,} are in one point "
+        "alone"
+    )
 
 
 def _reuse(layers: LayerCounts) -> str:

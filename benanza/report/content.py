@@ -28,6 +28,7 @@ from benanza_schemas.layer import Precision
 class ReportedBound(NamedTuple):
     """A bound with all that a report says of it. No other one in the report has its `title`.
 
+    `file` is the SHA-256 of the model's file.
     `calls` are in the order of the model's layers. `edges` lead between positions of layers.
     `ceilings` are the system's highest rates: bytes and operations per second. `measured` is when
     the first and the last of its calls were measured. `runs` are the newest runs by frameworks on
@@ -36,6 +37,7 @@ class ReportedBound(NamedTuple):
     """
 
     title: str
+    file: str
     bound: ModelBound
     calls: tuple[ExplainedCall, ...]
     edges: tuple[tuple[int, int], ...]
@@ -98,6 +100,7 @@ def _reported(stored: StoredBound, title: str, advised: Sequence[ModelAdvice]) -
     runs = [run for run in advised if run.profile.us is not None and stored.is_beside(run.profile)]
     return ReportedBound(
         title=title,
+        file=stored.model.sha256,
         bound=bound,
         calls=tuple(calls),
         edges=stored.model.edges,

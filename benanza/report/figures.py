@@ -41,7 +41,7 @@ def overview(bounds: Sequence[ReportedBound]) -> go.Figure:
         times = [getattr(reported.bound, field) for reported in bounds]
         figure.add_bar(name=title, x=names, y=times, marker_color=colour)
     figure.update_yaxes(title="µs", type="log")
-    return _styled(figure)
+    return styled(figure)
 
 
 def ladder(reported: ReportedBound) -> go.Figure:
@@ -73,7 +73,7 @@ def ladder(reported: ReportedBound) -> go.Figure:
         )
     )
     figure.update_yaxes(title="µs", rangemode="tozero")
-    return _styled(figure)
+    return styled(figure)
 
 
 def _steps_of_run(run: ModelAdvice, bound_us: float) -> list[tuple[str, str, float]]:
@@ -149,7 +149,7 @@ def timeline(reported: ReportedBound) -> go.Figure:
         )
     figure.update_xaxes(title="µs from the start")
     figure.update_layout(barmode="overlay", height=260, showlegend=False)
-    return _styled(figure)
+    return styled(figure)
 
 
 def _starts(took: Sequence[float]) -> list[float]:
@@ -186,7 +186,7 @@ def roofline(reported: ReportedBound) -> go.Figure:
         )
     figure.update_xaxes(title="operations for each byte", type="log")
     figure.update_yaxes(title="FLOP/s", type="log")
-    return _styled(figure)
+    return styled(figure)
 
 
 def graph(reported: ReportedBound) -> go.Figure:
@@ -227,7 +227,7 @@ def graph(reported: ReportedBound) -> go.Figure:
     figure.update_xaxes(visible=False)
     figure.update_yaxes(visible=False)
     figure.update_layout(showlegend=False)
-    return _styled(figure)
+    return styled(figure)
 
 
 def _without_views(reported: ReportedBound, of_layer: dict[int, int]) -> Sequence[tuple[int, int]]:
@@ -249,7 +249,8 @@ def _shown(op: str, layers: Sequence[str]) -> str:
     return f"{operators(op)[:LABEL]} ({layers[0] if layers else ''})"
 
 
-def _styled(figure: go.Figure) -> go.Figure:
+def styled(figure: go.Figure) -> go.Figure:
+    """The figure as all of a report look."""
     style: dict[str, Any] = {
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",

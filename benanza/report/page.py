@@ -17,6 +17,7 @@ from benanza.render.table import operators
 from benanza.render.units import named_sizes, plural
 from benanza.report import figures
 from benanza.report.content import ReportedBound
+from benanza.report.sweeps import Sweep, figures_of, sweeps_of
 
 MILLION = 1e6
 
@@ -69,9 +70,18 @@ def page(bounds: Sequence[ReportedBound], price_per_hour: float | None) -> str:
         f"<h1>How fast could they run? {escape(models)}</h1>",
         _figure("overview", "Bounds, rooflines and runs by frameworks", figures.overview(bounds)),
     ]
+    for number, sweep in enumerate(sweeps_of(bounds)):
+        parts += _of_sweep(number, sweep)
     for number, reported in enumerate(bounds):
         parts += _section(number, reported, price_per_hour)
     return "\n".join([*parts, "</body></html>\n"])
+
+
+def _of_sweep(number: int, sweep: Sweep) -> Iterator[str]:
+    yield f"<section><h2>{escape(sweep.title)}: what its tokens take</h2>"
+    for name, title, figure in figures_of(sweep):
+        yield _figure(f"{name}-{number}", title, figure)
+    yield "</section>"
 
 
 def _section(number: int, reported: ReportedBound, price_per_hour: float | None) -> Iterator[str]:

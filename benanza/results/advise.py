@@ -6,9 +6,12 @@ from benanza.results.profile import ModelProfile
 from benanza.results.result import Result
 from benanza_backbone.document import Document
 
-Source = Literal["profile", "other configuration", "other precision", "larger batch"]
-"""What a saving is computed from: parts of the framework's run beside those of the bound; a run
-with what the framework has for all models; bounds at another precision; bounds at a larger batch.
+Source = Literal[
+    "profile", "states in place", "other configuration", "other precision", "larger batch"
+]
+"""What a saving is computed from: parts of the framework's run beside those of the bound; the bound
+with states copied; a run with what the framework has for all models; bounds at another precision;
+bounds at a larger batch.
 """
 
 

@@ -54,10 +54,17 @@ class LayerCounts(Result, frozen=True, kw_only=True):
     been measured before, `benchmarked` were measured now, `split` are groups that are no single
     call here, so that bounds count their layers one by one, and `failed` cannot be measured. A
     run that was interrupted leaves some unique layers in none of the four.
+
+    A model counts once for each point of a sweep: of `models` in this sense, the one that has the
+    most has `unique_of_model` unique layers, and `of_one_model` of `unique` are in one of them
+    alone.
     """
 
+    models: int
     total: int
     unique: int
+    unique_of_model: int
+    of_one_model: int
     known: int
     benchmarked: int
     split: int

@@ -46,6 +46,18 @@ class ProfiledPart(Inefficiency, frozen=True, kw_only=True):
     op: str
 
 
+class CopiedStates(Document, frozen=True, kw_only=True):
+    """What a run loses where it copies states that its bound keeps in place, such as a decoder's
+    keys and values.
+
+    `parts` are the numbers of the parts of the run that read and write them and take longer than
+    the bound, `more_us` is how much longer the bound would be with these states copied.
+    """
+
+    parts: tuple[int, ...]
+    more_us: float
+
+
 class ModelProfile(Result, frozen=True, kw_only=True):
     """How long a framework takes for a model, beside the bound on the same device, which is a GPU
     or, if not `on_gpu`, the CPU.
@@ -62,7 +74,8 @@ class ModelProfile(Result, frozen=True, kw_only=True):
     that was another run, and to the bound; those in which the bound saves most come first.
     `contradiction` says what to do where the bound is above the run, which can't be; else it is
     empty. Where no full bound is known, `partial_bound_us` is the greatest one that lacks layers,
-    `missing_layers` of them.
+    `missing_layers` of them. `copied_states` is there where parts of the run copy states, and it is
+    known what that takes.
     """
 
     model: str
@@ -89,6 +102,7 @@ class ModelProfile(Result, frozen=True, kw_only=True):
     contradiction: str = ""
     partial_bound_us: float | None = None
     missing_layers: int = 0
+    copied_states: CopiedStates | None = None
 
     @property
     def in_run(self) -> float:

@@ -1,5 +1,6 @@
 """What became of the layers of a run's models, and so what reuse saved."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from benanza.results.bounds import LayerCounts
@@ -34,10 +35,13 @@ def count_layers(
     `again`, those that it measured are benchmarked and not known.
     """
     models = list(models)
-    layers = [fingerprint for model in models for fingerprint in benchmarked_layers(model)]
+    by_model = [benchmarked_layers(model) for model in models]
+    layers = [fingerprint for of_model in by_model for fingerprint in of_model]
+    unique = [set(of_model) for of_model in by_model]
+    used = Counter(fingerprint for of_model in unique for fingerprint in of_model)
     groups = {group.fingerprint for model in models for group in model.groups}
     groups -= {summary.fingerprint for model in models for summary in model.summaries}
-    keys = {fingerprint.encode() for fingerprint in layers}
+    keys = {fingerprint.encode() for fingerprint in used}
     known: set[tuple[str, Precision]] = set()
     now: set[tuple[str, Precision]] = set()
     split: set[tuple[str, Precision]] = set()
@@ -57,8 +61,11 @@ def count_layers(
     if again:
         known -= now
     return LayerCounts(
+        models=len(models),
         total=len(layers) * len(precisions),
         unique=len(keys) * len(precisions),
+        unique_of_model=max(map(len, unique), default=0) * len(precisions),
+        of_one_model=sum(times == 1 for times in used.values()) * len(precisions),
         known=len(known),
         benchmarked=len(now - known),
         split=len(split - failed - known - now),

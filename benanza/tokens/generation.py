@@ -17,7 +17,9 @@ class GenerationTimes(Document, frozen=True, kw_only=True):
 
     `time_to_first_token_us` is that of the prompt, `time_per_token_us` that of a step, in which
     each sequence gets a token; `tokens_per_s` are those of all sequences. `cost_per_million` is of
-    tokens that steps generate, in the currency of the price.
+    tokens that steps generate, in the currency of the price. `joules_per_token` is known of bounds
+    on GPUs alone: each call's time at the power that the GPU took right after the call had been
+    timed, of which its driver says a mean over up to a second.
     """
 
     source: Source
@@ -25,6 +27,7 @@ class GenerationTimes(Document, frozen=True, kw_only=True):
     time_per_token_us: float | None
     tokens_per_s: float | None
     cost_per_million: float | None
+    joules_per_token: float | None
 
 
 Kind = Literal["attention", "products", "others"]
@@ -38,17 +41,34 @@ class TimeByKind(Document, frozen=True, kw_only=True):
     share: float
 
 
+Limit = Literal["weights", "cache", "arithmetic", "launches", "other values"]
+"""Of a call, which of these takes longest at the ceilings of the system: to read its constants;
+to move the rest of what attention moves, most of which are the keys and values that are kept; its
+operations; or to move what other calls move besides constants. `launches` limit calls that take at
+most twice as long as the shortest call of the bound, and more than twice as long as all of these.
+"""
+
+
+class TimeByLimit(Document, frozen=True, kw_only=True):
+    """The share of a step's bound that calls take that this limits."""
+
+    limit: Limit
+    share: float
+
+
 class GenerationPoint(Document, frozen=True, kw_only=True):
     """Generating for so many sequences. `step` is the bound of a step, `prompt` that of the prompt
     for as many sequences on the same system at the same precision, if there is one.
 
-    `kinds` are the parts of the step's bound, the greatest first.
+    `kinds` are the parts of the step's bound, the greatest first, and so are `limits`, of which
+    there are none where the system's ceilings aren't known.
     """
 
     step: ModelBound
     prompt: ModelBound | None
     times: tuple[GenerationTimes, ...]
     kinds: tuple[TimeByKind, ...]
+    limits: tuple[TimeByLimit, ...]
 
 
 class Generation(Result, frozen=True, kw_only=True):

@@ -1,6 +1,5 @@
 """`benanza generation`: what a decoder's tokens take, from bounds of its prompt and its step."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from benanza.installation.configured import known_store
@@ -14,15 +13,13 @@ from benanza.tokens.generation import (
     Generation,
     GenerationPoint,
     GenerationTimes,
-    Kind,
     Source,
-    TimeByKind,
 )
+from benanza.tokens.limits import StepCalls
 from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of
 from benanza_schemas.layer import Precision
-from benanza_schemas.operators.table import facts_of
 
 SECONDS_AN_HOUR = 3600
 MILLION = 1e6
@@ -57,16 +54,18 @@ def known_generation(
         bounds = [*of_step, *of_prompt]
         ids = list(dict.fromkeys(bound.model_id for bound in bounds))
         profiles = profiles_of(store, ids, bounds)
-        steps, prompts = whole(of_step), whole(of_prompt)
+        prompts = whole(of_prompt)
+        steps = [(one, StepCalls(store, one)) for one in whole(of_step)]
     points = []
-    for one in steps:
+    for one, calls in steps:
         beside = _for_as_many(one.bound, prompts)
         points.append(
             GenerationPoint(
                 step=one.bound,
                 prompt=beside and beside.bound,
-                times=_times(one, beside, profiles, price_per_hour),
-                kinds=_kinds(one),
+                times=_times(one, beside, profiles, price_per_hour, calls.joules()),
+                kinds=calls.kinds(),
+                limits=calls.limits(),
             )
         )
     partial = tuple(bound for bound in bounds if bound.partial)
@@ -87,7 +86,9 @@ def _times(
     prompt: StoredBound | None,
     profiles: Sequence[ModelProfile],
     price_per_hour: float | None,
+    joules: float | None,
 ) -> tuple[GenerationTimes, ...]:
+    """By each source. `joules` are those of the bound of the step."""
     step = stored.bound
 
     def from_source(source: Source, first: float | None, each: float | None) -> GenerationTimes:
@@ -101,6 +102,7 @@ def _times(
             time_per_token_us=each,
             tokens_per_s=rate,
             cost_per_million=cost,
+            joules_per_token=joules / step.batch if joules and source == "bound" else None,
         )
 
     first: tuple[float | None, float | None] = (None, None)
@@ -117,21 +119,3 @@ def _times(
 def _fastest_run_us(stored: StoredBound | None, profiles: Iterable[ModelProfile]) -> float | None:
     beside = (p.us for p in profiles if stored is not None and stored.is_beside(p))
     return min((us for us in beside if us is not None), default=None)
-
-
-def _kinds(stored: StoredBound) -> tuple[TimeByKind, ...]:
-    """What the calls of the bound are, by the operators of their layers."""
-    summaries, layers = stored.model.summaries, stored.model.layers
-    spent: dict[Kind, float] = {"attention": 0.0, "products": 0.0, "others": 0.0}
-    for call in stored.cover(fusion=stored.bound.fusion).calls:
-        ops = [summaries[layers[position].summary] for position in call.positions]
-        kinds = {facts_of(op.op, op.domain).kind for op in ops}
-        if "attention" in kinds or any(op.op == "Softmax" for op in ops):
-            spent["attention"] += call.us
-        elif "product" in kinds:
-            spent["products"] += call.us
-        else:
-            spent["others"] += call.us
-    whole = math.fsum(spent.values()) or 1.0
-    shares = sorted(spent.items(), key=lambda item: -item[1])
-    return tuple(TimeByKind(kind=kind, share=us / whole) for kind, us in shares)

@@ -25,8 +25,8 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from transformers.integrations import sdpa_attention
 
 from benchmarks.decoders.packing import BLOCK, pack
+from benchmarks.decoders.published import BLOCKS, DECODERS
 
-BLOCKS = 4
 OPSET = 20
 LONGEST = 131_072
 MOST_KEPT = 4096
@@ -36,50 +36,6 @@ SAMPLES, REPLAYS = 30, 10
 
 FLOAT_BITS = 16
 """Of weights that aren't quantised."""
-
-DECODERS: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "llama-1b": ("LlamaForCausalLM", "LlamaConfig", {
-        "hidden_size": 2048, "intermediate_size": 8192, "num_attention_heads": 32,
-        "num_key_value_heads": 8, "head_dim": 64, "vocab_size": 128_256,
-        "tie_word_embeddings": True,
-    }),
-    "llama-8b": ("LlamaForCausalLM", "LlamaConfig", {
-        "hidden_size": 4096, "intermediate_size": 14_336, "num_attention_heads": 32,
-        "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 128_256,
-    }),
-    "qwen3-4b": ("Qwen3ForCausalLM", "Qwen3Config", {
-        "hidden_size": 2560, "intermediate_size": 9728, "num_attention_heads": 32,
-        "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 151_936,
-        "tie_word_embeddings": True,
-    }),
-    "mistral-7b": ("MistralForCausalLM", "MistralConfig", {
-        "hidden_size": 4096, "intermediate_size": 14_336, "num_attention_heads": 32,
-        "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 32_768, "sliding_window": None,
-    }),
-    "phi4-mini": ("Phi3ForCausalLM", "Phi3Config", {
-        "hidden_size": 3072, "intermediate_size": 8192, "num_attention_heads": 24,
-        "num_key_value_heads": 8, "vocab_size": 200_064, "tie_word_embeddings": True,
-        "pad_token_id": 0,
-    }),
-    "gemma3-1b": ("Gemma3ForCausalLM", "Gemma3TextConfig", {
-        "hidden_size": 1152, "intermediate_size": 6912, "num_attention_heads": 4,
-        "num_key_value_heads": 1, "head_dim": 256, "vocab_size": 262_144,
-        "tie_word_embeddings": True, "layer_types": ["full_attention"] * BLOCKS,
-    }),
-    "olmo2-7b": ("Olmo2ForCausalLM", "Olmo2Config", {
-        "hidden_size": 4096, "intermediate_size": 11_008, "num_attention_heads": 32,
-        "num_key_value_heads": 32, "vocab_size": 100_352,
-    }),
-    "granite-2b": ("GraniteForCausalLM", "GraniteConfig", {
-        "hidden_size": 2048, "intermediate_size": 8192, "num_attention_heads": 32,
-        "num_key_value_heads": 8, "vocab_size": 49_155,
-    }),
-    "gpt-neox-3b": ("GPTNeoXForCausalLM", "GPTNeoXConfig", {
-        "hidden_size": 2560, "intermediate_size": 10_240, "num_attention_heads": 32,
-        "vocab_size": 50_304,
-    }),
-}  # fmt: skip
-"""The class of each, that of its configuration, and its sizes, as their makers published them."""
 
 
 class Point(NamedTuple):
@@ -256,6 +212,7 @@ def _quantise(model: Any, bits: int) -> None:
 
 def _graph_us(call: Any) -> float:
     """The median time of replays of a CUDA graph."""
+    torch.cuda.synchronize()  # what fills the inputs runs on another stream
     with torch.cuda.stream(torch.cuda.Stream()):
         for _ in range(3):
             call()

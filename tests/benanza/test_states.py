@@ -14,6 +14,7 @@ from benanza.request import BoundPolicy, RunRequest
 from benanza.running.pipeline import run
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings, load
+from tests.benanza.tokens.small_step import swept_step
 from tests.ingest.onnx_text import proto
 
 pytestmark = pytest.mark.integration
@@ -87,6 +88,28 @@ def test_what_tokens_take_is_said_for_each_point(swept: Settings, step: Path) ->
             point["step"]["batch"] * 1e6 / point["step"]["sequential_us"]
         )
     assert len(points) == 4
+
+
+def test_a_run_that_copies_states_is_advised_a_buffer_for_each(tmp_path: Path) -> None:
+    """ONNX Runtime returns presents of its own, unless they are bound to where the pasts are."""
+    past = 16_384
+    swept_step(tmp_path, (1,), (past,))
+    data = ["--data", str(tmp_path / "data")]
+    sizes = ("batch_size=1", "sequence_length=1", f"past_sequence_length={past}")
+    dims = [
+        part for size in (*sizes, f"total_sequence_length={past + 1}") for part in ("--dim", size)
+    ]
+    asked = CliRunner().invoke(cli, ["profile", str(tmp_path / "step.onnx"), *dims, *data])
+    assert asked.exit_code == 0, asked.output
+    asked = CliRunner().invoke(cli, ["advise", "step", "--format", "json", *data])
+    (model,) = json.loads(asked.stdout)["models"]
+    (advice,) = (each for each in model["advice"] if each["source"] == "states in place")
+    assert advice["op"] == "GroupQueryAttention"
+    assert "past_present_share_buffer" in advice["do"]
+    (what_if,) = known_what_ifs(load({"BENANZA_DATA": data[1]}), ["step"], ["fp32"], {}).models
+    (copied,) = (w for w in what_if.what_ifs if w.name == "states copied, not in place")
+    assert copied.more_us is not None
+    assert 0 < advice["saved_us"] <= copied.more_us
 
 
 def test_what_is_bound_twice_is_refused_before_anything_is_done(step: Path, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def advise(
     For each newest run that `benanza profile` stored: what each remedy saves, what to type or to
     set, and what was saved where a later run followed the advice. Savings are for one sample, and
     predicted from the bound on the same device. Rows about parts of the run add up; those about
-    another configuration, precision or batch overlap with them. Nothing is run.
+    copied states, another configuration, precision or batch overlap with them. Nothing is run.
 
     \b
     Examples:

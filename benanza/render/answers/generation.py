@@ -56,6 +56,7 @@ def _table(
     first_unit = time_unit(each.time_to_first_token_us for each in times)
     unit = time_unit(each.time_per_token_us for each in times)
     with_prompt = any(each.time_to_first_token_us is not None for each in times)
+    with_joules = any(each.joules_per_token is not None for each in times)
     with_dims = any(point.step.dims.keys() > shared.keys() for point in points)
     columns = (
         Column("sequences"),
@@ -65,11 +66,14 @@ def _table(
         Column(f"each token {unit.name}"),
         Column("tokens/s"),
         *([Column("cost of a million")] if with_cost else []),
+        *([Column("J a token")] if with_joules else []),
         Column("most of the step", "left"),
+        Column("most limited by", "left"),
     )
     rows = []
     for point in points:
-        most = point.kinds[0]
+        most = f"{point.kinds[0].kind} {point.kinds[0].share:.0%}"
+        limit = "".join(f"{by.limit} {by.share:.0%}" for by in point.limits[:1]) or "-"
         own = {name: n for name, n in point.step.dims.items() if name not in shared}
         head = (f"{point.step.batch:,}", *([named_sizes(own)] if with_dims else []))
         for each in point.times:
@@ -80,13 +84,14 @@ def _table(
                     *([first_unit.format(each.time_to_first_token_us)] if with_prompt else []),
                     unit.format(each.time_per_token_us),
                     "-" if each.tokens_per_s is None else f"{each.tokens_per_s:,.0f}",
-                    *([_cost(each.cost_per_million)] if with_cost else []),
-                    f"{most.kind} {most.share:.0%}" if each.source == "bound" else "",
+                    *([_number(each.cost_per_million)] if with_cost else []),
+                    *([_number(each.joules_per_token)] if with_joules else []),
+                    *((most, limit) if each.source == "bound" else ("", "")),
                 )
             )
             head = ("",) * len(head)
     return table(columns, rows, plain=plain)
 
 
-def _cost(cost: float | None) -> str:
-    return "-" if cost is None else f"{cost:,.3f}"
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.3f}"

@@ -12,7 +12,7 @@ from benanza.installation.embedded import opened_log
 from benanza.looking.advise import advice_about, known_advice
 from benanza.looking.questions import known_answers
 from benanza.results.advise import Advice
-from benanza.results.profile import ProfiledCall, ProfiledPart, contradiction
+from benanza.results.profile import CopiedStates, ProfiledCall, ProfiledPart, contradiction
 from benanza_analyzer.answers.inefficiency import inefficiencies
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.service.processor import as_message
@@ -376,3 +376,27 @@ def test_savings_are_parts_of_the_run(data: st.DataObject) -> None:
     assert of_parts <= 1 + 1e-9
     potential = run.median_us / bound_us if bound_us else 1.0
     assert potential >= 1 or contradiction(run.median_us, bound_us)
+
+
+@pytest.mark.parametrize(
+    ("more_us", "saved_us"), [(10.0, 10.0), (1_000.0, 40.0)], ids=["as the bound", "no more"]
+)
+def test_states_that_a_run_copies_are_to_be_in_place(more_us: float, saved_us: float) -> None:
+    """The part that copies them takes 40 µs longer than in the bound."""
+    copied = CopiedStates(parts=(0,), more_us=more_us)
+    run = msgspec.structs.replace(PROFILE, copied_states=copied)
+    (found,) = (
+        each for each in advice_about(run, [run], ()).advice if each.source == "states in place"
+    )
+    assert (found.what, found.op, found.layers) == ("states are copied", "Conv+Relu", ("conv1",))
+    assert found.saved_us == pytest.approx(saved_us / run.batch)
+    assert found.share == pytest.approx(saved_us / 100.0)
+    assert "one buffer" in found.do
+
+
+@pytest.mark.parametrize("framework", ["onnxruntime", "pytorch", "nobody's"])
+def test_nothing_is_said_of_states_where_none_are_copied(framework: str) -> None:
+    """And PyTorch may keep them in place."""
+    copied = None if framework == "onnxruntime" else CopiedStates(parts=(0,), more_us=10.0)
+    run = msgspec.structs.replace(PROFILE, framework=framework, copied_states=copied)
+    assert all(each.source != "states in place" for each in advice_about(run, [run], ()).advice)

@@ -66,6 +66,15 @@ def test_what_was_not_optimised_is_to_have_the_default(remedies: Remedies) -> No
         assert better.configuration.name == "default options"
 
 
+def test_one_operator_takes_a_buffer_for_each_state(remedies: Remedies) -> None:
+    grouped, joined = (remedies.states_in_place([op]) for op in ("GroupQueryAttention", "Concat"))
+    assert grouped is not None
+    assert joined is not None
+    assert grouped.do.startswith("bind each past and its present to one buffer")
+    assert joined.do.startswith("export the model with GroupQueryAttention")
+    assert grouped.do in joined.do
+
+
 def test_copies_of_inputs_and_outputs_have_a_remedy_of_their_own(remedies: Remedies) -> None:
     found = remedies.remedy("conversions and copies", "Memcpy HtoD", "default options", on_gpu=True)
     assert found is not None

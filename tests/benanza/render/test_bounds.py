@@ -276,17 +276,30 @@ def test_how_a_bound_is_counted_is_said_where_it_is_unusual() -> None:
 )
 def test_what_reuse_saved(counts: tuple[int, int, int, int, int, int], line: str) -> None:
     names = ("total", "unique", "known", "benchmarked", "split", "failed")
-    found = LowerBounds(
-        bounds=(BOUND,),
-        layers=LayerCounts(**dict(zip(names, counts, strict=True))),
-        seconds={},
-        errors=(),
-    )
+    known = dict(zip(names, counts, strict=True))
+    layers = LayerCounts(models=1, unique_of_model=counts[1], of_one_model=counts[1], **known)
+    found = LowerBounds(bounds=(BOUND,), layers=layers, seconds={}, errors=())
     stream = io.StringIO()
     print_lower_bounds(console(stream), found)
     assert stream.getvalue().splitlines()[-1] == line
     show_tables()
     assert line in found._repr_html_()
+
+
+def test_what_the_points_of_a_sweep_share() -> None:
+    counts = {"total": 40, "unique": 25, "known": 0, "benchmarked": 25, "split": 0, "failed": 0}
+    layers = LayerCounts(models=2, unique_of_model=15, of_one_model=20, **counts)
+    found = LowerBounds(bounds=(BOUND, but(batch=32)), layers=layers, seconds={}, errors=())
+    stream = io.StringIO()
+    print_lower_bounds(console(stream), found)
+    assert stream.getvalue().splitlines()[-1] == (
+        "2 points: one has up to 15 unique layers and groups, all together 1.7 times as many; "
+        "20 are in one point alone"
+    )
+    of_two_models = msgspec.structs.replace(found, bounds=(BOUND, but(model="vgg19")))
+    stream = io.StringIO()
+    print_lower_bounds(console(stream), of_two_models)
+    assert "points" not in stream.getvalue()
 
 
 @pytest.mark.parametrize(

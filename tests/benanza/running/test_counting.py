@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from benanza.publishing.asked_models import asked_models
+from benanza.publishing.asked_models import asked_models, published_models
 from benanza.request import RunRequest
 from benanza.results.bounds import LayerCounts
 from benanza.running.counting import benchmarked_layers, count_layers
@@ -16,6 +17,7 @@ from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_backbone.service.processor import as_message
 from benanza_ingest.limits import Limits
 from benanza_ingest.published import ingest_published
+from benanza_ingest.reading.source import FetchedModel
 from benanza_schemas.events import (
     LayerMeasured,
     ModelIngested,
@@ -26,6 +28,9 @@ from benanza_schemas.events import (
 )
 from benanza_schemas.layer import Precision
 from benanza_schemas.topics import RESULTS
+from benchmarks.decoders.__main__ import small
+from benchmarks.decoders.building import build
+from benchmarks.decoders.configurations import DECODERS
 from tests.ingest.onnx_text import content
 from tests.ingest.test_core import events_of
 
@@ -103,7 +108,15 @@ def test_each_layer_is_known_or_benchmarked_or_failed(
     counts = count_layers(log, [alexnet], HERE.system_id, ["fp32"], began)
     total = len(benchmarked_layers(alexnet))
     assert counts == LayerCounts(
-        total=total, unique=len(layers), known=2, benchmarked=3, split=0, failed=2
+        models=1,
+        total=total,
+        unique=len(layers),
+        unique_of_model=len(layers),
+        of_one_model=len(layers),
+        known=2,
+        benchmarked=3,
+        split=0,
+        failed=2,
     )
 
 
@@ -147,8 +160,46 @@ def test_each_precision_counts_by_itself(log: EventLog, alexnet: ModelIngested) 
     assert (counts.known, counts.benchmarked) == (len(layers), 0)
     assert counts.split + counts.failed == len(layers)
     assert counts.total == 4 * len(benchmarked_layers(alexnet))
+    assert (counts.models, counts.unique_of_model, counts.of_one_model) == (2, 2 * len(layers), 0)
+
+
+def swept(**sizes: tuple[int, ...]) -> list[ModelIngested]:
+    """The step of a decoder of today, of two layers, at these sizes."""
+    llama = next(decoder for decoder in DECODERS if decoder.name.startswith("llama-3.2-1b"))
+    step = build(small(llama)).SerializeToString()
+    fetched = FetchedModel("step", "memory:step", step, sha256(step).hexdigest(), whole=True)
+    request = RunRequest(
+        (),
+        dims={"sequence_length": 1},
+        sweep=sizes,
+        derived={"total_sequence_length": "past_sequence_length+1"},
+    )
+    return [
+        event
+        for published in published_models(fetched, request)
+        for event in ingest_published(published, Limits())
+        if isinstance(event, ModelIngested)
+    ]
+
+
+def test_longer_pasts_share_all_but_attention_and_the_mask(log: EventLog) -> None:
+    """At each length: attention in place and with its states copied; the mask's sum, alone and
+    with what follows it.
+    """
+    points = swept(batch_size=(1,), past_sequence_length=(1_000, 2_000, 4_000, 8_000))
+    counts = count_layers(log, points, HERE.system_id, ["fp32"], log.end_offsets(RESULTS))
+    assert counts.models == 4
+    assert counts.of_one_model == 4 * 4
+    assert counts.unique == counts.unique_of_model + 3 * 4
+    assert counts.unique < 2 * counts.unique_of_model
+
+
+def test_of_another_batch_size_every_layer_is_another(log: EventLog) -> None:
+    points = swept(batch_size=(1, 8), past_sequence_length=(1_000,))
+    counts = count_layers(log, points, HERE.system_id, ["fp32"], log.end_offsets(RESULTS))
+    assert counts.unique == counts.of_one_model == 2 * counts.unique_of_model
 
 
 def test_no_models_have_no_layers(log: EventLog) -> None:
     counts = count_layers(log, [], "", ["fp32"], log.end_offsets(RESULTS))
-    assert counts == LayerCounts(total=0, unique=0, known=0, benchmarked=0, split=0, failed=0)
+    assert set(counts.to_dict().values()) == {0}

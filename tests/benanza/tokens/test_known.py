@@ -7,7 +7,9 @@ import pytest
 from msgspec.structs import replace
 from rich.console import Console
 
+from benanza.looking.explain import known_explanations
 from benanza.render.answers.generation import print_generation
+from benanza.request import BoundPolicy
 from benanza.tokens.generation import Generation
 from benanza.tokens.known import known_generation
 from benanza_backbone.errors import BenanzaError
@@ -26,9 +28,13 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 
 def generation(
-    settings: Settings, *, prompt: str | None = None, price: float | None = None
+    settings: Settings,
+    *,
+    model: str = "squeezenet",
+    prompt: str | None = None,
+    price: float | None = None,
 ) -> Generation:
-    return known_generation(settings, prompt, "squeezenet", ["fp16"], {}, price)
+    return known_generation(settings, prompt, model, ["fp16"], {}, price)
 
 
 def test_each_sequence_of_a_step_gets_a_token(recorded: Settings) -> None:
@@ -74,6 +80,29 @@ def test_the_kinds_of_calls_make_up_the_step(recorded: Settings) -> None:
     )
 
 
+def test_large_dense_layers_are_limited_by_their_weights(recorded: Settings) -> None:
+    """At batch 1 those of AlexNet read 117 MB, and multiply each weight once."""
+    (point,) = generation(recorded, model=PROMPT).points
+    (explained,) = known_explanations(recorded, [PROMPT], BoundPolicy(("fp16",)), {}).explanations
+    dense = sum(call.share for call in explained.calls if "Gemm" in call.op)
+    shares = {each.limit: each.share for each in point.limits}
+    assert shares["weights"] == pytest.approx(dense)
+    assert shares["arithmetic"] > 0.5  # convolutions
+    assert 0 < shares["launches"] < 0.1  # pooling, the softmax
+    assert sum(shares.values()) == pytest.approx(1)
+    assert list(shares.values()) == sorted(shares.values(), reverse=True)
+
+
+def test_energy_is_that_of_the_calls_at_the_power_that_was_read(recorded: Settings) -> None:
+    (point,) = generation(recorded).points
+    bound, attainable = point.times[:2]
+    assert bound.time_per_token_us is not None
+    assert bound.joules_per_token is not None
+    watts = bound.joules_per_token / bound.time_per_token_us * 1e6
+    assert 75 < watts < 700  # an H200 at rest, and its limit
+    assert attainable.joules_per_token is None
+
+
 def test_a_model_without_a_bound_is_refused(recorded: Settings, tmp_path: Path) -> None:
     with pytest.raises(BenanzaError):
         known_generation(recorded, None, "nothing", ["fp16"], {}, None)
@@ -81,7 +110,8 @@ def test_a_model_without_a_bound_is_refused(recorded: Settings, tmp_path: Path) 
 
 def test_it_is_printed_with_what_is_known(recorded: Settings) -> None:
     shown = printed(generation(recorded, prompt=PROMPT, price=2.5))
-    for column in ("sequences", "first token", "each token", "tokens/s", "cost of a million"):
+    columns = ("sequences", "first token", "each token", "tokens/s", "cost of a million")
+    for column in (*columns, "J a token", "most of the step", "most limited by"):
         assert column in shown
     assert "first token" not in printed(generation(recorded))
 
@@ -94,7 +124,7 @@ def test_a_bound_that_lacks_layers_is_left_out_and_named(recorded: Settings) -> 
 
 
 def printed(known: Generation) -> str:
-    console = Console(width=120, file=io.StringIO())
+    console = Console(width=140, file=io.StringIO())
     print_generation(console, known)
     written: io.StringIO = console.file  # type: ignore[assignment]
     return written.getvalue()

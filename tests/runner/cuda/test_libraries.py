@@ -29,6 +29,7 @@ LIBRARIES = (
     "CublasLtQuantised",
     "RowProducts",
     "IntegerProducts",
+    "EightBitsOnTensorCores",
     "PackedProducts",
     "PackedOnTensorCores",
     "PoolingKernels",

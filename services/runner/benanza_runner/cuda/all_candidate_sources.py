@@ -4,6 +4,7 @@ from benanza_runner.cuda.candidate_source import CandidateSource
 from benanza_runner.cuda.kernels.attention import AttentionKernels
 from benanza_runner.cuda.kernels.channel_normalisation import ChannelNormalisationKernels
 from benanza_runner.cuda.kernels.integers.products import IntegerProducts
+from benanza_runner.cuda.kernels.integers.tensor_cores import EightBitsOnTensorCores
 from benanza_runner.cuda.kernels.movement import MovementKernels
 from benanza_runner.cuda.kernels.packed.products import PackedProducts
 from benanza_runner.cuda.kernels.packed.tensor_cores import PackedOnTensorCores
@@ -52,6 +53,7 @@ def all_candidate_sources(
         CublasLtQuantised(algorithms),
         RowProducts(),
         IntegerProducts(),
+        EightBitsOnTensorCores(),
         PackedProducts(),
         PackedOnTensorCores(),
         PoolingKernels(),

@@ -18,7 +18,17 @@ FOUND = Reproduced(
     bound=replace(BOUND, sequential_us=110.0, sequential_spread_us=1.0),
     same=False,
     differences=(SpecDifference(what="cudnn", then="9.19.0", now=""),),
-    layers=LayerCounts(total=9, unique=5, known=0, benchmarked=5, split=0, failed=0),
+    layers=LayerCounts(
+        models=1,
+        total=9,
+        unique=5,
+        unique_of_model=5,
+        of_one_model=5,
+        known=0,
+        benchmarked=5,
+        split=0,
+        failed=0,
+    ),
 )
 
 
@@ -54,7 +64,7 @@ def test_a_partial_bound_is_no_percentage() -> None:
 
 
 def test_what_was_measured_before_is_said() -> None:
-    known = LayerCounts(total=9, unique=5, known=3, benchmarked=2, split=0, failed=0)
+    known = replace(FOUND.layers, known=3, benchmarked=2)
     assert "3 layers had been measured here before; with another --data all are measured anew" in (
         lines(layers=known)
     )

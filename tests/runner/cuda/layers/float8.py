@@ -49,7 +49,7 @@ FLOAT8_CONVERSIONS: dict[str, Layer] = {
     "cast to float8": layer("Cast", (X,), CODES, to=17),
     "cast from float8": layer("Cast", (CODES,), X, to=1),
     "transpose float8": layer(
-        "Transpose", (CODES,), Tensor(FLOAT8, (2, 9, 9, 8)), perm=(0, 2, 3, 1)
+        "Transpose", (Tensor(FLOAT8, (4, 9, 8)),), Tensor(FLOAT8, (4, 8, 9)), perm=(0, 2, 1)
     ),
 }
 

@@ -18,6 +18,9 @@ from benanza_runner.cuda.whole_model.model_reference import (
 from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Choice, Program
+from benchmarks.decoders.__main__ import small
+from benchmarks.decoders.building import build
+from benchmarks.decoders.configurations import DECODERS
 from tests.attending_model import attending_model
 from tests.branching_model import branching_model
 from tests.choosing_model import choosing_model
@@ -122,3 +125,17 @@ def test_results_are_about_as_large_as_inputs(layer: Layer) -> None:
         assert 1 / 3 < sizes[1] / sizes[0] < 3
     else:
         assert sizes[1] > sizes[0]
+
+
+def test_lengths_that_follow_from_a_random_mask_are_taken_to_be_whole() -> None:
+    """ONNX Runtime refuses lengths that a cache has no room for."""
+    decoder = next(decoder for decoder in DECODERS if decoder.name == "qwen2.5-0.5b-int4-cpu")
+    model = build(small(decoder))
+    sizes = {"batch_size": 1, "sequence_length": 1, "past_sequence_length": 7}
+    sizes["total_sequence_length"] = 8
+    for value in (*model.graph.input, *model.graph.output):
+        for dim in value.type.tensor_type.shape.dim:
+            if dim.dim_param:
+                dim.dim_value = sizes[dim.dim_param]
+    found = model_reference(called(model.SerializeToString()), "fp16", threads=1)
+    assert all(np.isfinite(array).all() for array in found.outputs.values())

@@ -20,22 +20,14 @@ from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_runner.cuda.kernels.source.tensor_cores import instructions
 from benanza_schemas.layer import Precision
 from tests.runner.cuda.in_numpy.calls import packed_product
+from tests.runner.cuda.kernels.source.coroutines import COROUTINES, RUNNING
 
 pytestmark = [pytest.mark.integration, pytest.mark.needs_program("c++")]
 
 _CUDA = """
-#include <string.h>
-#include <ucontext.h>
-#define __global__
-#define __device__
-#define __forceinline__ inline
-#define __restrict__
-#define __align__(size) alignas(size)
-#define __launch_bounds__(threads)
 #define __threadfence()
 #define __ldcg(p) (*(p))
 struct uint4 { unsigned x, y, z, w; };
-static struct { unsigned x; } blockIdx, threadIdx;
 static int min(int a, int b) { return a < b ? a : b; }
 static unsigned atomicAdd(unsigned* p, unsigned by) { return (*p += by) - by; }
 static float __uint_as_float(unsigned bits) { float v; memcpy(&v, &bits, 4); return v; }
@@ -57,37 +49,6 @@ static T store(float v) {
   return bits + 0x7fff + (bits >> 16 & 1) >> 16;
 }
 #endif
-
-// The threads of a block: each runs until it waits, and then the next one.
-static ucontext_t threads[MANY], ended;
-static void wait() {
-  const unsigned mine = threadIdx.x;
-  threadIdx.x = (mine + 1) % MANY;
-  swapcontext(threads + mine, threads + threadIdx.x);
-}
-#define __syncthreads() wait()
-
-// Copies are made at once, or as late as they may be.
-struct Copy { void* to; const void* from; unsigned bytes, group; };
-static Copy copies[MANY][MOST_COPIES];
-static unsigned begun[MANY], committed[MANY];
-static void make(Copy c) {
-  memset(c.to, 0, 16);
-  memcpy(c.to, c.from, c.bytes);
-}
-static void copy(void* to, const void* from, bool there) {
-  const unsigned mine = threadIdx.x;
-  const Copy one = {to, from, there ? 16u : 0u, committed[mine]};
-  if (LATE) copies[mine][begun[mine]++] = one; else make(one);
-}
-static void commit_copies() { ++committed[threadIdx.x]; }
-template <int groups> static void wait_for_copies() {
-  const unsigned mine = threadIdx.x, all = begun[mine];
-  begun[mine] = 0;
-  for (unsigned i = 0; i < all; ++i)
-    if (copies[mine][i].group + groups < committed[mine]) make(copies[mine][i]);
-    else copies[mine][begun[mine]++] = copies[mine][i];
-}
 static unsigned packed(float low, float high) { return (unsigned)store(high) << 16 | store(low); }
 static unsigned fused(unsigned x, unsigned y, unsigned z) {
   return packed(load(x) * load(y) + load(z), load(x >> 16) * load(y >> 16) + load(z >> 16));
@@ -109,39 +70,23 @@ static void multiply(float* c, const unsigned* a, const unsigned* b) {
   wait();
 }
 """
-"""What CUDA and `instructions` define. All threads wait equally often, so that one who waits finds
-all others where it is."""
+"""What else CUDA and `instructions` define."""
 
 _START = """
 alignas(64) uint4 memory[SHARED / 16];
 static void* operands[7];
 static int numbers[4];
 static unsigned arrived[64];
-static unsigned finished;
-static char stacks[MANY][1 << 14];
-static void thread() {
+static void call() {
   packed_tiles((T*)operands[0], (uint4*)operands[1], (T*)operands[2], (unsigned char*)operands[3],
                (T*)operands[4], (T*)operands[5], (float*)operands[6], arrived, numbers[0],
                numbers[1], numbers[2], numbers[3]);
-  // The block's threads end in turn, since the last wait was for all of them.
-  if (++finished == MANY) setcontext(&ended);
-  ++threadIdx.x;
-  setcontext(threads + threadIdx.x);
 }
+static void run_blocks(int blocks);
 extern "C" void start(void** given, const int* sizes, int blocks) {
   memcpy(operands, given, sizeof operands);
   memcpy(numbers, sizes, sizeof numbers);
-  for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
-    for (int i = 0; i < MANY; ++i) {
-      getcontext(threads + i);
-      threads[i].uc_stack.ss_sp = stacks[i];
-      threads[i].uc_stack.ss_size = sizeof stacks[i];
-      makecontext(threads + i, thread, 0);
-    }
-    memset(memory, 255, sizeof memory);
-    threadIdx.x = finished = 0;
-    swapcontext(&ended, threads);
-  }
+  run_blocks(blocks);
 }
 """
 
@@ -186,7 +131,9 @@ def ran(
         "SHARED": tiling.shared_bytes(call.bits),
     }
     head = "".join(f"#define {name} {value}\n" for name, value in defined.items())
-    whole = head + _CUDA + text.replace("#pragma unroll", "//") + _START
+    whole = "".join(
+        (head, COROUTINES, _CUDA, text.replace("#pragma unroll", "//"), _START, RUNNING)
+    )
     (folder / "tiles.cpp").write_text(whole, encoding="utf-8")
     command = "c++ -O1 -std=c++17 -w -shared -fPIC -o tiles.so tiles.cpp".split()
     subprocess.run(command, check=True, cwd=folder)

@@ -15,10 +15,10 @@ def instructions(precision: Precision) -> str:
     `multiply` adds a product of fragments to `c`; `packed` rounds two floats to the precision;
     `fused` computes x * y + z for two elements each.
     """
-    return _SOURCE.replace("TYPE", _TYPES[precision])
+    return COPIES + _SOURCE.replace("TYPE", _TYPES[precision])
 
 
-_SOURCE = """
+COPIES = """
 __device__ __forceinline__ unsigned address(const void* p) {
   return (unsigned)__cvta_generic_to_shared(p);
 }
@@ -34,6 +34,10 @@ __device__ __forceinline__ void commit_copies() {
 template <int groups> __device__ __forceinline__ void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" :: "n"(groups) : "memory");
 }
+"""
+"""Functions that move 16 bytes to shared memory while a thread goes on, or clear them there."""
+
+_SOURCE = """
 __device__ __forceinline__ void multiply(float* c, const unsigned* a, const unsigned* b) {
   asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.TYPE.TYPE.f32 "
       "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"

@@ -1,0 +1,70 @@
+"""Sizes of decoders, as their makers published them."""
+
+from typing import Any
+
+BLOCKS = 4
+"""Of each decoder."""
+
+DECODERS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "llama-1b": ("LlamaForCausalLM", "LlamaConfig", {
+        "hidden_size": 2048, "intermediate_size": 8192, "num_attention_heads": 32,
+        "num_key_value_heads": 8, "head_dim": 64, "vocab_size": 128_256,
+        "tie_word_embeddings": True,
+    }),
+    "llama-8b": ("LlamaForCausalLM", "LlamaConfig", {
+        "hidden_size": 4096, "intermediate_size": 14_336, "num_attention_heads": 32,
+        "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 128_256,
+    }),
+    "qwen3-4b": ("Qwen3ForCausalLM", "Qwen3Config", {
+        "hidden_size": 2560, "intermediate_size": 9728, "num_attention_heads": 32,
+        "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 151_936,
+        "tie_word_embeddings": True,
+    }),
+    "mistral-7b": ("MistralForCausalLM", "MistralConfig", {
+        "hidden_size": 4096, "intermediate_size": 14_336, "num_attention_heads": 32,
+        "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 32_768, "sliding_window": None,
+    }),
+    "phi4-mini": ("Phi3ForCausalLM", "Phi3Config", {
+        "hidden_size": 3072, "intermediate_size": 8192, "num_attention_heads": 24,
+        "num_key_value_heads": 8, "vocab_size": 200_064, "tie_word_embeddings": True,
+        "pad_token_id": 0,
+    }),
+    "gemma3-1b": ("Gemma3ForCausalLM", "Gemma3TextConfig", {
+        "hidden_size": 1152, "intermediate_size": 6912, "num_attention_heads": 4,
+        "num_key_value_heads": 1, "head_dim": 256, "vocab_size": 262_144,
+        "tie_word_embeddings": True, "layer_types": ["full_attention"] * BLOCKS,
+    }),
+    "olmo2-7b": ("Olmo2ForCausalLM", "Olmo2Config", {
+        "hidden_size": 4096, "intermediate_size": 11_008, "num_attention_heads": 32,
+        "num_key_value_heads": 32, "vocab_size": 100_352,
+    }),
+    "granite-2b": ("GraniteForCausalLM", "GraniteConfig", {
+        "hidden_size": 2048, "intermediate_size": 8192, "num_attention_heads": 32,
+        "num_key_value_heads": 8, "vocab_size": 49_155,
+    }),
+    "gpt-neox-3b": ("GPTNeoXForCausalLM", "GPTNeoXConfig", {
+        "hidden_size": 2560, "intermediate_size": 10_240, "num_attention_heads": 32,
+        "vocab_size": 50_304,
+    }),
+    "smollm3-3b": ("SmolLM3ForCausalLM", "SmolLM3Config", {
+        "hidden_size": 2048, "intermediate_size": 11_008, "num_attention_heads": 16,
+        "num_key_value_heads": 4, "vocab_size": 128_256, "tie_word_embeddings": True,
+    }),
+    "glm4-9b": ("Glm4ForCausalLM", "Glm4Config", {
+        "hidden_size": 4096, "intermediate_size": 13_696, "num_attention_heads": 32,
+        "num_key_value_heads": 2, "head_dim": 128, "vocab_size": 151_552,
+    }),
+    "qwen2.5-7b": ("Qwen2ForCausalLM", "Qwen2Config", {
+        "hidden_size": 3584, "intermediate_size": 18_944, "num_attention_heads": 28,
+        "num_key_value_heads": 4, "vocab_size": 152_064,
+    }),
+    "starcoder2-3b": ("Starcoder2ForCausalLM", "Starcoder2Config", {
+        "hidden_size": 3072, "intermediate_size": 12_288, "num_attention_heads": 24,
+        "num_key_value_heads": 2, "vocab_size": 49_152, "sliding_window": None,
+    }),
+    "nemotron-4b": ("NemotronForCausalLM", "NemotronConfig", {
+        "hidden_size": 3072, "intermediate_size": 9216, "num_attention_heads": 24,
+        "num_key_value_heads": 8, "vocab_size": 256_000,
+    }),
+}  # fmt: skip
+"""The class of each in transformers, that of its configuration, and its sizes."""

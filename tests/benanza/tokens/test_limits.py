@@ -1,0 +1,73 @@
+"""What limits the step of a small decoder on this CPU."""
+
+import pytest
+
+from benanza.tokens.generation import Limit
+from benanza.tokens.known import known_generation
+from benanza.tokens.limits import limit_of
+from benanza_analyzer.answers.calls import Call
+from benanza_analyzer.roofline import PlatformCeilings
+from benanza_backbone.settings import Settings
+from tests.benanza.tokens.small_step import swept_step
+
+pytestmark = pytest.mark.integration
+
+SHORT, LONG = 64, 16_384
+
+
+CEILINGS = PlatformCeilings(bandwidth=1e12, flops=1e14)
+"""A megabyte takes one microsecond, and so do a hundred megaflops."""
+
+
+@pytest.mark.parametrize(
+    ("us", "megabytes", "constant", "megaflops", "attends", "limit"),
+    [
+        (30.0, 20.0, 19.0, 100.0, False, "weights"),
+        (30.0, 20.0, 1.0, 100.0, False, "other values"),
+        (30.0, 20.0, 19.0, 4_000.0, False, "arithmetic"),
+        (30.0, 20.0, 900.0, 100.0, False, "weights"),  # of a table a part is read
+        (30.0, 20.0, 0.0, 100.0, True, "cache"),
+        (30.0, 20.0, 900.0, 100.0, True, "cache"),  # rotations of all positions
+        (3.0, 0.1, 0.1, 1.0, False, "launches"),
+        (3.0, 2.0, 2.0, 1.0, False, "weights"),  # short, and as fast as it can be read
+        (30.0, 0.1, 0.1, 1.0, False, "weights"),  # a slow kernel is not a launch
+        (3.0, 0.1, 0.0, 1.0, True, "launches"),
+    ],
+)
+def test_a_call_is_limited_by_what_takes_longest(
+    us: float, megabytes: float, constant: float, megaflops: float, *, attends: bool, limit: Limit
+) -> None:
+    moved, operations = megabytes * 1e6, int(megaflops * 1e6)
+    call = Call((0,), "", us, 0.0, 0.0, operations, moved, critical=True)
+    found = limit_of(call, CEILINGS, 2.0, constants=constant * 1e6, attends=attends)
+    assert found == limit
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """Where a step has bounds behind a short past and a long one."""
+    settings, found = swept_step(tmp_path_factory.mktemp("limits"), (4,), (SHORT, LONG))
+    assert found.errors == ()
+    assert found.layers.models == 2
+    assert found.layers.of_one_model == 2 * 4
+    return settings
+
+
+def test_a_long_past_leaves_less_to_weights(swept: Settings) -> None:
+    """Whether attention is limited by what is kept or by arithmetic, the CPU decides."""
+    points = known_generation(swept, None, "step", ["fp32"], {}, None).points
+    shares = {
+        point.step.dims["past_sequence_length"]: {each.limit: each.share for each in point.limits}
+        for point in points
+    }
+    assert shares.keys() == {SHORT, LONG}
+    for of_point in shares.values():
+        assert sum(of_point.values()) == pytest.approx(1)
+    assert shares[LONG].get("cache", 0.0) + shares[LONG].get("arithmetic", 0.0) > 0.5
+    assert shares[LONG].get("weights", 0.0) < 0.5
+
+
+def test_without_a_power_no_energy_is_said(swept: Settings) -> None:
+    """Nothing says how much power this CPU takes."""
+    for point in known_generation(swept, None, "step", ["fp32"], {}, None).points:
+        assert [times.joules_per_token for times in point.times] == [None]

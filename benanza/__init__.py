@@ -13,6 +13,7 @@ from benanza.api import (
     publish,
     status,
     what_if,
+    what_if_quantised,
 )
 from benanza_backbone.errors import BenanzaError
 
@@ -30,4 +31,5 @@ __all__ = [
     "publish",
     "status",
     "what_if",
+    "what_if_quantised",
 ]

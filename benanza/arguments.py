@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeVar, get_args
 
 from benanza_backbone.errors import BenanzaError
 from benanza_schemas import given_values
+from benanza_schemas.events.derivation import Derivation, Quantised
 from benanza_schemas.given_values import Element
 from benanza_schemas.layer import Accounting, Precision
 
@@ -138,6 +139,31 @@ def precisions(argument: str, precision: object) -> tuple[Precision, ...]:
     if not several:
         raise _refusal(argument, precision, _listed(choices))
     return tuple(dict.fromkeys(_choice(argument, choice, choices) for choice in several))
+
+
+def derivation(quantised: object, tensor_parallel: object) -> Derivation:
+    """What to make of a model."""
+    known = get_args(Quantised)
+    return Derivation(
+        _choice("quantised", quantised, known), _number("tensor_parallel", tensor_parallel)
+    )
+
+
+def quantised_types(argument: str, quantised: object) -> tuple[Quantised, ...]:
+    """One type of weights or several, each once."""
+    known = tuple(filter(None, get_args(Quantised)))
+    several = list(_several(argument, quantised, _listed(known)))
+    if not several:
+        raise _refusal(argument, quantised, _listed(known))
+    return tuple(dict.fromkeys(_choice(argument, one, known) for one in several))
+
+
+def derivations(quantised: object, tensor_parallel: object) -> tuple[Derivation, ...]:
+    """A model as it is written, and in each type of weights and over each number of GPUs."""
+    from benanza.request import derivations
+
+    types = quantised_types("quantised", quantised) if quantised else ()
+    return derivations(types, batch_sizes("tensor_parallel", tensor_parallel))
 
 
 def runtime_choice(argument: str, runtime: object) -> str:

@@ -1,10 +1,12 @@
 """Tables in a notebook for what the Python API returns."""
 
+from benanza.quantised.worth import QuantisationWorths
 from benanza.render.answers.advise import advice_html
 from benanza.render.answers.explain import explanations_html
 from benanza.render.answers.generation import generation_html
 from benanza.render.answers.layers import layers_html
 from benanza.render.answers.profile import profiles_html
+from benanza.render.answers.quantised import quantisations_html
 from benanza.render.answers.questions import answers_html
 from benanza.render.answers.what_if import what_ifs_html
 from benanza.render.bounds import bounds_html, known_bounds_html, lower_bounds_html
@@ -38,6 +40,7 @@ def show_tables() -> None:
     SHOWN_BY[LowerBounds] = lower_bounds_html
     SHOWN_BY[Explanations] = explanations_html
     SHOWN_BY[WhatIfs] = what_ifs_html
+    SHOWN_BY[QuantisationWorths] = quantisations_html
     SHOWN_BY[Generation] = generation_html
     SHOWN_BY[Profiles] = profiles_html
     SHOWN_BY[Advised] = advice_html

@@ -16,7 +16,9 @@ from benanza_schemas.events import (
     ModelPublished,
     event_id,
 )
+from benanza_schemas.events.derivation import Derivation
 from benanza_schemas.identity import fingerprint
+from tests.ingest.deriving.small_models import mlp
 from tests.ingest.onnx_text import content, proto
 from tests.ingest.real_models import ALL
 from tests.ingest.real_models import content as file_of
@@ -139,6 +141,23 @@ def test_other_files_batches_and_dimensions_are_other_models() -> None:
     ]
     assert len(set(ids)) == len(ids) == 6
     assert model_id("0" * 64, 1, {"a": 1, "b": 2}) == model_id("0" * 64, 1, {"b": 2, "a": 1})
+
+
+def test_what_is_derived_of_a_model_is_another_model_with_layers_of_its_own() -> None:
+    encoded = mlp().made("y").SerializeToString()
+    (written,), of_written = events_of(encoded)
+    (int4,), of_int4 = events_of(encoded, name="net int4", quantised="int4")
+    assert int4.model_id == model_id(written.sha256, 3, {}, Derivation("int4"))
+    assert len({written.model_id, int4.model_id}) == 2
+    assert written.architecture_id != int4.architecture_id
+    assert (int4.quantised, int4.tensor_parallel) == ("int4", 1)
+    products, others = (
+        {event.fingerprint for event in of if "Mat" in event.layer.title()}
+        for of in (of_written, of_int4)
+    )
+    assert products
+    assert others
+    assert not products & others
 
 
 def test_a_model_under_another_name_is_the_same_model_told_again() -> None:

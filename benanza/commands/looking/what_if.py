@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from benanza.commands.deriving import QUANTISED, QuantisedTypes
 from benanza.commands.options import (
     Format,
     data_option,
@@ -17,6 +18,7 @@ from benanza.commands.options import (
 from benanza.commands.startup import settings_of
 from benanza.render.answers.what_if import print_what_ifs
 from benanza.render.table import console
+from benanza_schemas.events.derivation import Quantised
 from benanza_schemas.layer import Precision
 
 
@@ -24,6 +26,13 @@ from benanza_schemas.layer import Precision
 @known_model_argument
 @dim_filter_option
 @precision_option
+@click.option(
+    "--quantised",
+    type=QuantisedTypes(),
+    default=(),
+    help=f"Instead: what weights of these types would be worth, product by product "
+    f"({', '.join(QUANTISED)}).",
+)
 @data_option
 @format_option
 def what_if(
@@ -31,6 +40,7 @@ def what_if(
     model: str,
     dims: tuple[tuple[str, int], ...],
     precisions: tuple[Precision, ...],
+    quantised: tuple[Quantised, ...],
     data: Path | None,
     output: Format,
 ) -> None:
@@ -42,11 +52,19 @@ def what_if(
     says what a sample takes at each, and from which size on a larger batch no longer pays. MODEL
     may also be a name or an id that a table of bounds shows. Nothing is benchmarked.
 
+    With --quantised, the bound of the model in floats stands beside that which `benanza run
+    --quantised` found of it with other weights: what is saved, and by which products. A type of
+    weights says nothing of how good the model's answers are then.
+
     \b
     Examples:
       benanza what-if resnet50.onnx
+      benanza what-if llama.onnx --precision fp16 --quantised int4,int8
       benanza what-if zoo:squeezenet --precision fp16 --format json
     """
+    if quantised:
+        _quantised(model, dict(dims), precisions, quantised, data, output)
+        return
     from benanza.looking.what_if import known_what_ifs
 
     what_ifs = known_what_ifs(settings_of(data), [model], precisions, dict(dims))
@@ -54,3 +72,21 @@ def what_if(
         print_json(what_ifs)
     else:
         print_what_ifs(console(sys.stdout), what_ifs)
+
+
+def _quantised(
+    model: str,
+    dims: dict[str, int],
+    precisions: tuple[Precision, ...],
+    quantised: tuple[Quantised, ...],
+    data: Path | None,
+    output: Format,
+) -> None:
+    from benanza.quantised.known import known_quantisations
+    from benanza.render.answers.quantised import print_quantisations
+
+    worths = known_quantisations(settings_of(data), model, quantised, precisions, dims)
+    if output == "json":
+        print_json(worths)
+    else:
+        print_quantisations(console(sys.stdout), worths)

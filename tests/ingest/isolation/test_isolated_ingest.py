@@ -33,6 +33,7 @@ from benanza_ingest.published import content_of, ingest_published
 from benanza_ingest.reading.allowed import Allowed
 from benanza_schemas.codec import encode
 from benanza_schemas.events import ModelIngested, ModelPublished
+from benanza_schemas.events.derivation import Quantised
 from tests.ingest.isolation import misbehaving
 from tests.ingest.reading.model_server import model_server
 from tests.ingest.real_models import content
@@ -95,6 +96,22 @@ def test_at_all_batch_sizes_with_networks(ingest: IsolatedIngest, name: str) -> 
     )
     found = ingest_published(published, LIMITS)
     assert {event.batch for event in found if isinstance(event, ModelIngested)} == {1, 2}
+    assert ingest(published, LIMITS) == found
+
+
+@pytest.mark.parametrize("to", ["int8", "fp8", "int4"])
+def test_a_model_that_is_quantised_first(ingest: IsolatedIngest, to: Quantised) -> None:
+    file = content("timm-vit_tiny_patch16_224")
+    published = ModelPublished(
+        event_id="0" * 32,
+        name="vit",
+        sha256=sha256(file).hexdigest(),
+        content=lzma.compress(file),
+        content_encoding="xz",
+        quantised=to,
+    )
+    found = ingest_published(published, LIMITS)
+    assert [event.quantised for event in found if isinstance(event, ModelIngested)] == [to]
     assert ingest(published, LIMITS) == found
 
 

@@ -1,0 +1,1 @@
+"""What quantising a model is worth, by bounds of it and of what it becomes."""

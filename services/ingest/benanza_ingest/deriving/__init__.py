@@ -1,0 +1,1 @@
+"""Models derived from those that are written: quantised, or split over GPUs."""

@@ -23,6 +23,7 @@ from benanza.settings import load
 from benanza.tokens.generation import Generation
 from benanza.turns import in_turn
 from benanza_backbone.errors import BenanzaError
+from benanza_schemas.events.derivation import Quantised
 from benanza_schemas.given_values import Element
 from benanza_schemas.layer import Accounting, Precision
 
@@ -42,11 +43,14 @@ def inspect(
     batch: int | None = None,
     dims: Mapping[str, int] | None = None,
     values: Mapping[str, Values] | None = None,
+    quantised: Quantised = "",
+    tensor_parallel: int = 1,
 ) -> Inspection:
     """The layers of a model: what each computes, what it moves, and what was skipped and why.
 
     `batch` None means the model's own batch size, and 1 where it leaves that open; `dims`
     gives named dimensions their sizes, `values` small inputs their elements, as in `{"sr": 16000}`.
+    With `quantised` weights of that type, and split over `tensor_parallel` GPUs.
     Raises `BenanzaError` for an argument that can't be, and if the model can't be fetched, is none,
     or is larger than the limits.
     """
@@ -58,6 +62,7 @@ def inspect(
         arguments.batch_size("batch", batch),
         arguments.bound(dims, values),
         limits_of(load(None)),
+        arguments.derivation(quantised, tensor_parallel),
     )
     return _shown(inspection)
 
@@ -73,6 +78,8 @@ def lower_bound(
     fusion: bool = True,
     runtime: str = "auto",
     accounting: Accounting = "full",
+    quantised: Quantised | Sequence[Quantised] = (),
+    tensor_parallel: int | Sequence[int] = (),
     data: ModelSource | None = None,
 ) -> LowerBounds:
     """How fast one or more models could run on this machine.
@@ -80,9 +87,10 @@ def lower_bound(
     Benchmarks what was never measured here before; that takes a while, and is kept in the
     folder `data` (by default that of `BENANZA_DATA`). The arguments are the options of
     `benanza run`. Several sizes in `dims` are a sweep, as in `{"past": [1024, 4096]}`, and a text
-    says what follows from others, as in `{"total": "past+1"}`. Raises `BenanzaError` for an
-    argument that can't be, before anything is done, and if any model can't be fetched or ingested;
-    what was measured by then is kept.
+    says what follows from others, as in `{"total": "past+1"}`. With types of weights (`quantised`)
+    or numbers of GPUs (`tensor_parallel`) also what each makes of the models has its bounds. Raises
+    `BenanzaError` for an argument that can't be, before anything is done, and if any model can't be
+    fetched or ingested; what was measured by then is kept.
     """
     from benanza.running.pipeline import run
 
@@ -99,6 +107,7 @@ def lower_bound(
             accounting=arguments.accounting_choice("accounting", accounting),
         ),
         runtime=arguments.runtime_choice("runtime", runtime),
+        derivations=arguments.derivations(quantised, tensor_parallel),
     )
     lower_bounds = run(request, load(arguments.folder("data", data)))
     if lower_bounds.errors:
@@ -351,6 +360,8 @@ def publish(
     batch: int | Sequence[int] = (),
     dims: Mapping[str, int] | None = None,
     values: Mapping[str, Values] | None = None,
+    quantised: Quantised | Sequence[Quantised] = (),
+    tensor_parallel: int | Sequence[int] = (),
     data: ModelSource | None = None,
 ) -> Published:
     """Publishes models to the services: to the Kafka that `BENANZA_KAFKA` names.
@@ -369,6 +380,7 @@ def publish(
             arguments.optional_text("zoo", zoo),
             arguments.batch_sizes("batch", batch),
             arguments.bound(dims, values),
+            derivations=arguments.derivations(quantised, tensor_parallel),
         ),
         load(arguments.folder("data", data)),
     )

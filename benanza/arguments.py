@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeVar, get_args
 
 from benanza_backbone.errors import BenanzaError
 from benanza_schemas import given_values
+from benanza_schemas.events.derivation import Derivation, Quantised
 from benanza_schemas.given_values import Element
 from benanza_schemas.layer import Accounting, Precision
 
@@ -138,6 +139,24 @@ def precisions(argument: str, precision: object) -> tuple[Precision, ...]:
     if not several:
         raise _refusal(argument, precision, _listed(choices))
     return tuple(dict.fromkeys(_choice(argument, choice, choices) for choice in several))
+
+
+def derivation(quantised: object, tensor_parallel: object) -> Derivation:
+    """What to make of a model."""
+    known = get_args(Quantised)
+    return Derivation(
+        _choice("quantised", quantised, known), _number("tensor_parallel", tensor_parallel)
+    )
+
+
+def derivations(quantised: object, tensor_parallel: object) -> tuple[Derivation, ...]:
+    """A model as it is written, and in each type of weights and over each number of GPUs."""
+    from benanza.request import derivations
+
+    known = get_args(Quantised)
+    types = _several("quantised", quantised, _listed(known))
+    gpus = batch_sizes("tensor_parallel", tensor_parallel)
+    return derivations([_choice("quantised", one, known) for one in types], gpus)
 
 
 def runtime_choice(argument: str, runtime: object) -> str:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from benanza_backbone.clickhouse.bounds import BoundVersion, ModelBound
 from benanza_backbone.errors import BenanzaError
 from benanza_ingest.resolving.derived_sizes import derived_size
+from benanza_schemas.events.derivation import AS_WRITTEN, Derivation, Quantised
 from benanza_schemas.layer import Accounting, Precision
 from benanza_schemas.vocabulary import BATCH_NAMES
 
@@ -39,6 +40,16 @@ def has_dims(sizes: Mapping[str, int], *, batch: int, dims: Mapping[str, int]) -
     )
 
 
+def derivations(
+    quantised: Sequence[Quantised], tensor_parallel: Sequence[int]
+) -> tuple[Derivation, ...]:
+    """The model as it is written, and quantised so, and split over so many GPUs, in all
+    combinations.
+    """
+    combined = product(("", *quantised), (1, *tensor_parallel))
+    return tuple(dict.fromkeys(Derivation(*one) for one in combined))
+
+
 class Other(NamedTuple):
     """What is different on the other side of a comparison of bounds: the time, the precision, or
     the system, of which this is the beginning of the id.
@@ -61,7 +72,8 @@ class RunRequest:
 
     `batch_sizes` empty means: each model's own, and 1 where it leaves that open. `dims` binds
     named dimensions; those of `sweep` are bound to each of several sizes, in all combinations, and
-    those of `derived` to what these expressions of others give.
+    those of `derived` to what these expressions of others give. `derivations` are what is made of
+    each model before.
     `again` means: measure all their layers anew.
     """
 
@@ -73,6 +85,7 @@ class RunRequest:
     policy: BoundPolicy = field(default_factory=BoundPolicy)
     runtime: str = "auto"
     again: bool = False
+    derivations: Sequence[Derivation] = (AS_WRITTEN,)
 
     def points(self) -> list[dict[str, int]]:
         """What is bound at each point of the sweep, the last dimension changing fastest. Raises

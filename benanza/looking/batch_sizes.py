@@ -1,6 +1,6 @@
 """What larger batches are worth: a model's bounds at several batch sizes, by sample."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import log2
 
@@ -8,10 +8,12 @@ from benanza.results.what_if import LEAST_SAVING, AtBatch, BatchSizes
 from benanza_backbone.clickhouse.bounds import ModelBound
 
 
-def by_batch_size(bounds: Iterable[ModelBound], files: Mapping[str, str]) -> tuple[BatchSizes, ...]:
+def by_batch_size(
+    bounds: Iterable[ModelBound], files: Mapping[str, Hashable]
+) -> tuple[BatchSizes, ...]:
     """The batch sizes of each model that has whole bounds at several, with all else the same.
 
-    `files` holds what identifies the file of each model id.
+    `files` holds what identifies the file of each model id, and what was derived of it.
     """
     alike: dict[tuple[object, ...], dict[int, ModelBound]] = {}
     for bound in bounds:

@@ -33,6 +33,7 @@ def program_of(
         dims=model.dims,
         limits=limits,
         fingerprints={positions: call.fingerprint for positions, call in calls.items()},
+        derivation=model.derivation(),
     )
     steps = []
     for step in planned.steps:

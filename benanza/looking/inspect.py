@@ -12,28 +12,36 @@ from benanza_ingest.extracted import ExtractedLayer
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.source import FetchedModel, fetch
 from benanza_schemas.events import LayerSummary
+from benanza_schemas.events.derivation import AS_WRITTEN, Derivation
 from benanza_schemas.layer import OMITTED, AttributeValue
 
 
 def inspect_model(
-    model: str, batch: int | None, dims: Mapping[str, int], limits: Limits
+    model: str,
+    batch: int | None,
+    dims: Mapping[str, int],
+    limits: Limits,
+    derivation: Derivation = AS_WRITTEN,
 ) -> Inspection:
     """The layers of MODEL at one batch size.
 
     `batch` None means the model's own, and 1 where it leaves that open; `dims` binds named
-    dimensions. Raises `BenanzaError` if it can't be fetched or is no model.
+    dimensions. `derivation` is made of it first. Raises `BenanzaError` if it can't be fetched, is
+    no model, or can't be derived.
     """
     with about(model):
         fetched = fetch(model, limits)
-        extracted = extract_with_summary(fetched.content, batch=batch, dims=dims, limits=limits)
-    return _inspection(fetched, extracted)
+        extracted = extract_with_summary(
+            fetched.content, batch=batch, dims=dims, limits=limits, derivation=derivation
+        )
+    return _inspection(fetched, extracted, derivation)
 
 
-def _inspection(fetched: FetchedModel, extracted: Summarised) -> Inspection:
+def _inspection(fetched: FetchedModel, extracted: Summarised, derivation: Derivation) -> Inspection:
     model = extracted.model
     return Inspection(
-        model_id=model_id(fetched.sha256, model.batch, model.dims),
-        name=fetched.name,
+        model_id=model_id(fetched.sha256, model.batch, model.dims, derivation),
+        name=derivation.name_of(fetched.name),
         opset=model.opset,
         batch=model.batch,
         layers=tuple(_layer(index, layer) for index, layer in enumerate(model.layers)),

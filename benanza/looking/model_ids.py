@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from benanza.prefixes import with_prefix
 from benanza_backbone.clickhouse.bounds import ModelBound
@@ -10,9 +11,13 @@ from benanza_backbone.errors import BenanzaError
 from benanza_backbone.pasteable import pasteable
 from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import Limits
+from benanza_schemas.events.derivation import AS_WRITTEN, Derivation
 
 MODEL_IDS = """
-SELECT arrayJoin([name, model_id, sha256]) AS model, arraySort(groupUniqArray(model_id)) AS ids
+SELECT
+    arrayJoin([name, model_id, if(quantised = '' AND tensor_parallel = 1, sha256, model_id)])
+        AS model,
+    arraySort(groupUniqArray(model_id)) AS ids
 FROM models
 WHERE has({models:Array(String)}, name)
    OR has({models:Array(String)}, model_id)
@@ -23,14 +28,22 @@ GROUP BY model
 DIGITS = "[0-9a-f]{6,64}"
 """What is taken for the beginning of an id. With fewer digits it is rather a name."""
 
-FILES = "SELECT DISTINCT model_id, sha256 FROM models"
+FILES = "SELECT DISTINCT model_id, sha256, quantised, tensor_parallel FROM models"
+
+
+class StoredFile(NamedTuple):
+    """A file by its SHA-256, and what was derived of it."""
+
+    sha256: str
+    derivation: Derivation
 
 
 def model_ids(store: Store, models: Sequence[str], limits: Limits) -> list[str]:
     """The ids of models: one for each batch size and choice of named dimensions.
 
     A model is named as for `run`, by the name that a table of bounds shows, or by its id or its
-    file's SHA-256, of which the first digits will do. Raises `BenanzaError` for one that isn't in
+    file's SHA-256, of which the first digits will do. A file stands for the model as it is written:
+    what was derived of it goes by its own name or id. Raises `BenanzaError` for one that isn't in
     the store, and for digits with which those of several files begin.
     """
     known = _ids(store, models)
@@ -60,15 +73,22 @@ def _digest(model: str, limits: Limits) -> str:
         raise BenanzaError(f"nothing is known of {model}, and {error}") from error
 
 
-def files_of(store: Store) -> dict[str, str]:
-    """The SHA-256 of the file of each model id."""
-    return {row["model_id"]: row["sha256"] for row in store.query(FILES)}
+def files_of(store: Store) -> dict[str, StoredFile]:
+    """The file of each model id."""
+    return {
+        row["model_id"]: StoredFile(
+            row["sha256"], Derivation(row["quantised"], row["tensor_parallel"])
+        )
+        for row in store.query(FILES)
+    }
 
 
 def of_the_same_file(store: Store, bounds: Sequence[ModelBound]) -> dict[str, list[ModelBound]]:
-    """For each model id of these bounds, those that are of the same file."""
+    """For each model id of these bounds, those that are of the same file, with the same derived of
+    it.
+    """
     files = files_of(store)
-    by_file: dict[str, list[ModelBound]] = {}
+    by_file: dict[StoredFile, list[ModelBound]] = {}
     for bound in bounds:
         by_file.setdefault(files[bound.model_id], []).append(bound)
     return {bound.model_id: by_file[files[bound.model_id]] for bound in bounds}
@@ -88,5 +108,8 @@ def _with_digits(store: Store, digits: str) -> list[str]:
     if not re.fullmatch(DIGITS, digits):
         return []
     files = files_of(store)
-    what = with_prefix(digits, {*files, *files.values()}, "models and files")
-    return sorted(identity for identity, file in files.items() if what in (identity, file))
+    written = {
+        identity: file.sha256 for identity, file in files.items() if file.derivation == AS_WRITTEN
+    }
+    what = with_prefix(digits, {*files, *written.values()}, "models and files")
+    return sorted(identity for identity in files if what in (identity, written.get(identity)))

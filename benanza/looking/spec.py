@@ -68,6 +68,8 @@ def spec_of(store: Store, source: str, bound: ModelBound) -> Spec:
             sha256=event.sha256,
             batch=bound.batch,
             dims=bound.dims,
+            quantised=event.quantised,
+            tensor_parallel=event.tensor_parallel,
         ),
         data=SpecifiedData(weights=RANDOM, inputs=RANDOM, seed=SEED),
         software=_known(_software(system)),

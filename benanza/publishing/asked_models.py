@@ -30,7 +30,7 @@ class AskedModel:
 def asked_models(
     model: str, request: RunRequest, limits: Limits, fetch: Fetch = fetch
 ) -> list[AskedModel]:
-    """MODEL at each batch size and point of the sweep.
+    """MODEL at each batch size and point of the sweep, and what is to be derived of it.
 
     Raises `BenanzaError` if it can't be fetched, is no model, or lacks a dimension that the
     request binds.
@@ -39,13 +39,15 @@ def asked_models(
     found = []
     for event in published_models(fetched, request):
         binding = binding_of(event, fetched.content, limits)
-        identity = model_id(fetched.sha256, binding.batch, binding.dims)
+        identity = model_id(fetched.sha256, binding.batch, binding.dims, event.derivation())
         found.append(AskedModel(model, event, binding.batch, identity))
     return found
 
 
 def published_models(fetched: FetchedModel, request: RunRequest) -> list[ModelPublished]:
-    """The events that publish a model, one for each batch size and point of the sweep."""
+    """The events that publish a model, one for each batch size and point of the sweep, and each
+    that is to be derived of it there.
+    """
     content = inline_content(fetched.content) if fetched.whole else None
     return [
         model_published(
@@ -56,9 +58,11 @@ def published_models(fetched: FetchedModel, request: RunRequest) -> list[ModelPu
             batch_sizes=() if batch is None else (batch,),
             dims=dims,
             content=content,
+            derivation=derivation,
         )
         for batch in request.batch_sizes or (None,)
         for dims in request.points()
+        for derivation in request.derivations
     ]
 
 

@@ -1,6 +1,6 @@
 """`publish`: models, folders of models and listings of zoos, as events."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +23,7 @@ from benanza_ingest.reading.source import fetch
 from benanza_ingest.resolving.bind import bind
 from benanza_schemas.codec import DecodeError, decode, encode
 from benanza_schemas.events import MAX_INLINE_MODEL_BYTES, ModelPublished
+from benanza_schemas.events.derivation import AS_WRITTEN, Derivation
 
 AT_ONCE = 50
 """Models between two waits for the log: with their content, at most 50 MB."""
@@ -30,13 +31,15 @@ AT_ONCE = 50
 
 class PublishRequest(NamedTuple):
     """What to say of all models. `zoo` None means: `onnx` for `zoo:NAME`, else none. With a
-    `granularity` their networks of at most so many layers are timed too.
+    `granularity` their networks of at most so many layers are timed too. `derivations` are what is
+    made of each.
     """
 
     zoo: str | None = None
     batch_sizes: tuple[int, ...] = ()
     dims: Mapping[str, int] = {}
     granularity: int | None = None
+    derivations: Sequence[Derivation] = (AS_WRITTEN,)
 
 
 class _Found(NamedTuple):
@@ -74,15 +77,19 @@ def _found(model: str, request: PublishRequest, settings: Settings) -> Iterator[
     try:
         if is_listing(model):
             for entry in read_listing(model, limits_of(settings)):
-                yield _Found(entry.where, _listed(entry.model, request))
+                yield from _each(entry.where, _listed(entry.model, request))
         elif Path(model).is_dir():
             for path in _onnx_files(Path(model)):
                 name = path.relative_to(model).as_posix().removesuffix(".onnx")
-                yield _Found(str(path), _fetched(str(path), request, settings, name))
+                yield from _each(str(path), _fetched(str(path), request, settings, name))
         else:
-            yield _Found(model, _fetched(model, request, settings))
+            yield from _each(model, _fetched(model, request, settings))
     except BenanzaError as error:
         yield _Found(model, error)
+
+
+def _each(model: str, events: Iterable[ModelPublished | BenanzaError]) -> Iterator[_Found]:
+    return (_Found(model, event) for event in events)
 
 
 def _onnx_files(folder: Path) -> list[Path]:
@@ -94,9 +101,9 @@ def _onnx_files(folder: Path) -> list[Path]:
 
 def _fetched(
     model: str, request: PublishRequest, settings: Settings, name: str | None = None
-) -> ModelPublished | BenanzaError:
-    """The event for a file or an address; it is fetched for its checksum, and checked. A file that
-    the event has no room for is uploaded, where the settings say to where.
+) -> Iterator[ModelPublished | BenanzaError]:
+    """The events for a file or an address; it is fetched for its checksum, and checked. A file that
+    an event has no room for is uploaded, where the settings say to where.
     """
     limits = limits_of(settings)
     try:
@@ -108,42 +115,47 @@ def _fetched(
         if content is None and uri.startswith("file:") and settings.model_uploads is not None:
             path = Path(location_of(uri).where)
             uri = uploaded(path, fetched.sha256, settings.model_uploads)
-        return _checked(
-            model_published(
-                name=_text(fetched.name if name is None else name),
-                sha256=fetched.sha256,
-                uri=uri,
-                zoo=zoo_of(fetched) if request.zoo is None else request.zoo,
-                batch_sizes=request.batch_sizes,
-                dims=request.dims,
-                content=content,
-                granularity=request.granularity,
+        for derivation in request.derivations:
+            yield _checked(
+                model_published(
+                    name=_text(fetched.name if name is None else name),
+                    sha256=fetched.sha256,
+                    uri=uri,
+                    zoo=zoo_of(fetched) if request.zoo is None else request.zoo,
+                    batch_sizes=request.batch_sizes,
+                    dims=request.dims,
+                    content=content,
+                    granularity=request.granularity,
+                    derivation=derivation,
+                )
             )
-        )
     except BenanzaError as error:
-        return error
+        yield error
 
 
 def _listed(
     model: ListedModel | ModelError, request: PublishRequest
-) -> ModelPublished | BenanzaError:
-    """The event for an entry of a listing, whose checksum is taken on trust: ingest checks it."""
+) -> Iterator[ModelPublished | BenanzaError]:
+    """The events for an entry of a listing, whose checksum is taken on trust: ingest checks it."""
     if isinstance(model, ModelError):
-        return model
+        yield model
+        return
     try:
-        return _checked(
-            model_published(
-                name=model.name,
-                sha256=model.sha256,
-                uri=model.uri,
-                zoo=request.zoo or "",
-                batch_sizes=request.batch_sizes,
-                dims=request.dims,
-                granularity=request.granularity,
+        for derivation in request.derivations:
+            yield _checked(
+                model_published(
+                    name=model.name,
+                    sha256=model.sha256,
+                    uri=model.uri,
+                    zoo=request.zoo or "",
+                    batch_sizes=request.batch_sizes,
+                    dims=request.dims,
+                    granularity=request.granularity,
+                    derivation=derivation,
+                )
             )
-        )
     except BenanzaError as error:
-        return error
+        yield error
 
 
 def _checked(event: ModelPublished) -> ModelPublished:

@@ -89,13 +89,13 @@ class Awaiting:
         """Until each model is ingested or a dead letter; those."""
         while True:
             reasons = _reasons(self._log, self._since)
-            failed = [model for model in models if model.sha256 in reasons]
+            failed = [model for model in models if model.event_id in reasons]
             there = [model for model in models if model not in failed and self._is_ingested(model)]
             done = len(there) + len(failed)
             self._show(progress, "ingesting models", done, len(models))
             if done == len(models):
                 return tuple(
-                    UnpublishedModel(model=model.model, reason=reasons[model.sha256])
+                    UnpublishedModel(model=model.model, reason=reasons[model.event_id])
                     for model in failed
                 )
             time.sleep(EVERY_S)
@@ -141,7 +141,7 @@ class Awaiting:
 
 
 def _reasons(log: EventLog, since: Mapping[Partition, int]) -> dict[str, str]:
-    """Why published models became dead letters since then, by the SHA-256 of their files."""
+    """Why published models became dead letters since then, by the ids of their events."""
     reasons = {}
     for partition, offset in since.items():
         while records := log.read(partition, offset, 100):
@@ -149,8 +149,8 @@ def _reasons(log: EventLog, since: Mapping[Partition, int]) -> dict[str, str]:
             for record in records:
                 try:
                     letter = decode(record.value)
+                    if isinstance(letter, DeadLetter) and letter.topic == MODELS:
+                        reasons[decode(letter.value).event_id] = letter.reason
                 except DecodeError:
                     continue  # `dead-letters list` counts these.
-                if isinstance(letter, DeadLetter) and letter.topic == MODELS:
-                    reasons[letter.key.decode(errors="replace")] = letter.reason
     return reasons

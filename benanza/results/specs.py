@@ -4,19 +4,24 @@ from benanza.results.bounds import LayerCounts
 from benanza.results.result import Result
 from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.document import Document
+from benanza_schemas.events.derivation import Quantised
 from benanza_schemas.layer import Accounting, Precision
 
 SPEC_VERSION = 1
 
 
 class SpecifiedModel(Document, frozen=True, kw_only=True):
-    """A model: where its file is from, as a user names it, its SHA-256, and what was bound."""
+    """A model: where its file is from, as a user names it, its SHA-256, what was bound, and what
+    was derived.
+    """
 
     source: str
     name: str
     sha256: str
     batch: int
     dims: dict[str, int]
+    quantised: Quantised = ""
+    tensor_parallel: int = 1
 
 
 class SpecifiedData(Document, frozen=True, kw_only=True):

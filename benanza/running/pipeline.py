@@ -170,6 +170,8 @@ def _of_checkpoint(graph: ModelIngested, checkpoint: CheckpointIngested) -> Mode
         sha256=checkpoint.sha256,
         opset=checkpoint.opset,
         dims=checkpoint.dims,
+        quantised=checkpoint.quantised,
+        tensor_parallel=checkpoint.tensor_parallel,
         layers=tuple(LayerUse(use.summary, name) for use, name in named),
     )
 

@@ -13,6 +13,7 @@ from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of
 from benanza_ingest.reading.source import fetch
 from benanza_runner.runtimes import AUTO, runtime_names
+from benanza_schemas.events.derivation import Derivation
 
 CUDA_NAME = "cuda"
 
@@ -36,6 +37,7 @@ def reproduce(spec: Spec, source: str, settings: Settings, progress: RunProgress
         dims=spec.model.dims,
         policy=BoundPolicy((asked.precision,), asked.fusion, asked.accounting),
         runtime=_runtime(spec),
+        derivations=(Derivation(spec.model.quantised, spec.model.tensor_parallel),),
     )
     ran = run(request, settings, progress)
     if ran.errors:

@@ -150,6 +150,8 @@ EVENTS: tuple[AnyEvent, ...] = (
         batch_sizes=(1, 8),
         dims={"past": 0, "sequence": 128},
         granularity=4,
+        quantised="int4",
+        tensor_parallel=2,
     ),
     ModelIngested(
         event_id=some_id("2"),
@@ -169,6 +171,8 @@ EVENTS: tuple[AnyEvent, ...] = (
         layers=(LayerUse(0, "conv1"), LayerUse(1, ""), LayerUse(2, "foo")),
         edges=((0, 1), (1, 2)),
         groups=(Group(some_id("d"), "epilogue", (0, 1), 7920, 1780),),
+        quantised="int4",
+        tensor_parallel=2,
     ),
     CheckpointIngested(
         event_id=some_id("9"),
@@ -182,6 +186,8 @@ EVENTS: tuple[AnyEvent, ...] = (
         dims={"past": 0, "sequence": 128},
         layer_names=("conv1", "", "foo"),
         published_id=some_id("1"),
+        quantised="int4",
+        tensor_parallel=2,
     ),
     LayerSeen(
         event_id=some_id("3"),

@@ -77,6 +77,10 @@ NEW_IN: dict[int, dict[str, dict[str, Any]]] = {
     },
     15: {"BoundUpdated": {"claim": 0}, "ModelWitnessed": {"imported_from": ""}},
     16: {"CheckpointIngested": {"published_id": ""}},
+    17: {
+        name: {"quantised": "", "tensor_parallel": 1}
+        for name in ("ModelPublished", "ModelIngested", "CheckpointIngested")
+    },
 }
 NEW_VARIANT_FIELDS_IN: dict[int, dict[str, Any]] = {
     2: {"layout_change_us": None},
@@ -191,9 +195,9 @@ def test_a_bound_without_figures_is_written_as_null() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(BY_NAME))
-def test_todays_bytes_are_those_of_version_16(name: str) -> None:
+def test_todays_bytes_are_those_of_version_17(name: str) -> None:
     """If this fails, consumers of the version before can't read what is written now."""
-    assert SCHEMA_VERSION == 16
+    assert SCHEMA_VERSION == 17
     assert encode(BY_NAME[name]) == golden(name)
 
 
@@ -360,7 +364,7 @@ def test_an_unknown_kind_of_event_is_refused() -> None:
 def test_a_newer_schema_version_says_to_upgrade() -> None:
     """Before anything else: what else is new in the event can't be told."""
     newer = changed(BY_NAME["ModelPublished"], schema_version=SCHEMA_VERSION + 1, colour="red")
-    with pytest.raises(DecodeError, match=r"schema version 17 is newer than 16.*upgrade"):
+    with pytest.raises(DecodeError, match=r"schema version 18 is newer than 17.*upgrade"):
         decode(newer)
 
 

@@ -102,6 +102,8 @@ def _model(event: ModelIngested | CheckpointIngested, layer_names: Sequence[str]
         "opset": event.opset,
         "batch": event.batch,
         "dims": event.dims,
+        "quantised": event.quantised,
+        "tensor_parallel": event.tensor_parallel,
         "layers": len(layer_names),
         "layer_names": layer_names,
         "event_id": event.event_id,

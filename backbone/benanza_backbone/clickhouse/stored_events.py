@@ -26,7 +26,9 @@ from benanza_schemas.events import (
 from benanza_schemas.layer import Precision
 
 _MODEL = """
-SELECT model_id, architecture_id, name, zoo, sha256, opset, batch, dims, layer_names
+SELECT
+    model_id, architecture_id, name, zoo, sha256, opset, batch, dims, quantised, tensor_parallel,
+    layer_names
 FROM known_models
 WHERE model_id = {model:String}
 ORDER BY name

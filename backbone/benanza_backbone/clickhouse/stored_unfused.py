@@ -20,7 +20,8 @@ _MODELS = """
 SELECT
     known.model_id AS model_id, known.architecture_id AS shared, known.name AS name,
     known.zoo AS zoo, known.sha256 AS sha256, known.opset AS opset, known.batch AS batch,
-    known.dims AS dims, graph.event_id AS event_id
+    known.dims AS dims, known.quantised AS quantised, known.tensor_parallel AS tensor_parallel,
+    graph.event_id AS event_id
 FROM known_models AS known
 INNER JOIN
 (

@@ -8,6 +8,7 @@ from benanza import api
 from benanza.commands.options import (
     PARTIAL,
     Format,
+    derivation_option,
     dim_option,
     format_option,
     model_argument,
@@ -15,6 +16,7 @@ from benanza.commands.options import (
 )
 from benanza.render.inspect import print_inspection
 from benanza.render.table import console
+from benanza_schemas.events.derivation import Derivation
 
 
 @click.command()
@@ -25,6 +27,7 @@ from benanza.render.table import console
     help="The batch size; by default the model's own, and 1 where it leaves that open.",
 )
 @dim_option
+@derivation_option
 @format_option
 @click.pass_context
 def inspect(
@@ -33,6 +36,7 @@ def inspect(
     model: str,
     batch: int | None,
     dims: tuple[tuple[str, int], ...],
+    derivation: Derivation,
     output: Format,
 ) -> None:
     """The layers of MODEL, and what each computes.
@@ -44,9 +48,10 @@ def inspect(
     Examples:
       benanza inspect resnet50.onnx
       benanza inspect zoo:squeezenet --batch 8
+      benanza inspect resnet50.onnx --quantised int8
       benanza inspect bert.onnx --dim sequence=128 --format json
     """
-    inspection = api.inspect(model, batch=batch, dims=dict(dims))
+    inspection = api.inspect(model, batch=batch, dims=dict(dims), **derivation._asdict())
     if output == "json":
         print_json(inspection)
     else:

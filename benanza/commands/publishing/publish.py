@@ -13,6 +13,7 @@ from benanza.commands.options import (
     Model,
     Positive,
     data_option,
+    derivations_option,
     dim_option,
     format_option,
     print_json,
@@ -23,6 +24,7 @@ from benanza.render.publish import print_published
 from benanza.render.table import console
 from benanza.results.publish import Published
 from benanza_backbone.settings import Settings
+from benanza_schemas.events.derivation import Derivation
 
 if TYPE_CHECKING:
     from benanza.publishing.publish import PublishRequest
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     help="Batch sizes; by default the model's own, and 1 where it leaves that open.",
 )
 @dim_option
+@derivations_option
 @click.option(
     "-G",
     "--granularity",
@@ -60,6 +63,7 @@ def publish(
     zoo: str | None,
     batch_sizes: tuple[int, ...],
     dims: tuple[tuple[str, int], ...],
+    derivations: tuple[Derivation, ...],
     granularity: int | None,
     wait: bool,
     data: Path | None,
@@ -76,6 +80,7 @@ def publish(
     \b
     Examples:
       benanza publish resnet50.onnx --batch 1,8
+      benanza publish llama.onnx --quantised int4,int8
       benanza publish models/ --zoo ours
       BENANZA_KAFKA=localhost:9092 benanza publish resnet50.onnx --wait
       benanza publish https://zoo.example/listing.jsonl --zoo example --format json
@@ -84,7 +89,9 @@ def publish(
     from benanza.publishing.publish import PublishRequest
     from benanza.publishing.publish import publish as publish_models
 
-    request = PublishRequest(optional_text("--zoo", zoo), batch_sizes, dict(dims), granularity)
+    request = PublishRequest(
+        optional_text("--zoo", zoo), batch_sizes, dict(dims), granularity, derivations
+    )
     settings = settings_of(data)
     published = (_publish_and_wait if wait else publish_models)(models, request, settings)
     if output == "json":

@@ -14,6 +14,7 @@ from benanza.commands.options import (
     RuntimeName,
     batch_option,
     data_option,
+    derivations_option,
     dim_sweep_option,
     format_option,
     policy_options,
@@ -25,10 +26,12 @@ from benanza.render.progress import progress_on
 from benanza.render.table import console
 from benanza.request import BoundPolicy, RunRequest
 from benanza_backbone.settings import Settings
+from benanza_schemas.events.derivation import Derivation
 from benanza_schemas.layer import Accounting, Precision
 
 ASKED_BY_SPEC = (
     *("batch_sizes", "dims", "values", "precisions", "fusion", "accounting", "runtime", "again"),
+    *("quantised", "tensor_parallel"),
 )
 """Options that a spec leaves no choice of."""
 
@@ -44,6 +47,7 @@ ASKED_BY_SPEC = (
 )
 @batch_option
 @dim_sweep_option
+@derivations_option
 @policy_options
 @click.option(
     "--runtime",
@@ -67,6 +71,7 @@ def run(
     spec: Path | None,
     batch_sizes: tuple[int, ...],
     dims: tuple[tuple[str, int | str | tuple[int, ...]], ...],
+    derivations: tuple[Derivation, ...],
     precisions: tuple[Precision, ...],
     fusion: bool,
     accounting: Accounting,
@@ -93,6 +98,7 @@ def run(
       benanza run resnet50.onnx --again
       benanza run bert.onnx --dim sequence=128 --fusion off --format json
       benanza run decoder.onnx --dim batch=1,8,32 --dim past=1024,4096
+      benanza run llama.onnx --precision fp16 --quantised int4,int8
       benanza run --spec resnet50.json
     """
     from benanza.running.pipeline import run as run_pipeline
@@ -111,6 +117,7 @@ def run(
         policy=BoundPolicy(precisions, fusion, accounting),
         runtime=runtime,
         again=again,
+        derivations=derivations,
     )
     with progress_on(sys.stderr) as progress:
         lower_bounds = run_pipeline(request, settings_of(data), progress)

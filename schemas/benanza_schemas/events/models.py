@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from benanza_schemas.events.derivation import Derivation, Quantised
 from benanza_schemas.events.event import Event
 from benanza_schemas.layer import Kind
 from benanza_schemas.limits import (
@@ -43,7 +44,8 @@ class ModelPublished(Event, frozen=True, kw_only=True):
     The ONNX file is at `uri`, or, if it is small, in `content`, compressed as `content_encoding`
     says. `sha256` is that of the file itself. Without `batch_sizes` the model's own counts, and 1
     where it leaves that open. `dims` binds named dimensions. With a `granularity` the model's
-    sequences of at most so many layers are benchmarked too, each as a network.
+    sequences of at most so many layers are benchmarked too, each as a network. `quantised` and
+    `tensor_parallel` are those of the `Derivation` that is meant, whose name is `name`.
     """
 
     name: Name
@@ -55,6 +57,12 @@ class ModelPublished(Event, frozen=True, kw_only=True):
     batch_sizes: Annotated[tuple[Positive, ...], msgspec.Meta(max_length=MOST_NAMED)] = ()
     dims: Dims = msgspec.field(default_factory=dict)
     granularity: Positive | None = None
+    quantised: Quantised = ""
+    tensor_parallel: Positive = 1
+
+    def derivation(self) -> Derivation:
+        """What is to be made of the file's model."""
+        return Derivation(self.quantised, self.tensor_parallel)
 
 
 class LayerSummary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -102,9 +110,10 @@ class ModelIngested(Event, frozen=True, kw_only=True):
     """A model's layers at one batch size. Topic `graphs`, key `architecture_id`.
 
     It is published for the first model of an architecture that an ingest process sees;
-    `CheckpointIngested` is for each. `model_id` is a hash of the file's sha256, the batch size and
-    the dimensions bound, `architecture_id` that of `architecture.architecture_id`. `layers` are in
-    topological order; `edges` go from the earlier position to the later one, each pair once.
+    `CheckpointIngested` is for each. `model_id` is a hash of the file's sha256, the batch size, the
+    dimensions bound, and what was derived; `architecture_id` is that of
+    `architecture.architecture_id`. `layers` are in topological order; `edges` go from the earlier
+    position to the later one, each pair once.
 
     What was written before version 10 counts as of an architecture of its own, whose id is the
     model's (`upcasting`), and has no `CheckpointIngested`.
@@ -122,6 +131,12 @@ class ModelIngested(Event, frozen=True, kw_only=True):
     layers: Annotated[tuple[LayerUse, ...], msgspec.Meta(max_length=MOST_ITEMS)]
     edges: Annotated[tuple[tuple[Whole, Whole], ...], msgspec.Meta(max_length=MOST_ITEMS)]
     groups: Annotated[tuple[Group, ...], msgspec.Meta(max_length=MOST_ITEMS)]
+    quantised: Quantised = ""
+    tensor_parallel: Positive = 1
+
+    def derivation(self) -> Derivation:
+        """What was made of the file's model."""
+        return Derivation(self.quantised, self.tensor_parallel)
 
     def __post_init__(self) -> None:
         for position, use in enumerate(self.layers):
@@ -148,3 +163,5 @@ class CheckpointIngested(Event, frozen=True, kw_only=True):
     dims: Dims
     layer_names: Names
     published_id: MaybeHash = ""
+    quantised: Quantised = ""
+    tensor_parallel: Positive = 1

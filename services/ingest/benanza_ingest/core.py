@@ -20,6 +20,7 @@ from benanza_schemas.events import (
     ModelPublished,
     event_id,
 )
+from benanza_schemas.events.derivation import AS_WRITTEN, Derivation
 from benanza_schemas.layer import Layer
 
 INGEST_VERSION = "28"
@@ -52,6 +53,7 @@ def extracted(
             dims=published.dims,
             limits=limits,
             granularity=published.granularity,
+            derivation=published.derivation(),
         )
 
 
@@ -80,10 +82,14 @@ def events_of(published: ModelPublished, models: Iterable[ExtractedModel]) -> li
     return events
 
 
-def model_id(sha256: str, batch: int, dims: dict[str, int]) -> str:
-    """The id of a model at one batch size: a hash of its file's SHA-256 and of what was bound."""
+def model_id(
+    sha256: str, batch: int, dims: dict[str, int], derivation: Derivation = AS_WRITTEN
+) -> str:
+    """The id of a model at one batch size: a hash of its file's SHA-256, of what was bound, and of
+    what was derived.
+    """
     bound = ",".join(f"{name}={number}" for name, number in sorted(dims.items()))
-    return event_id("Model", sha256, str(batch), bound)
+    return event_id("Model", sha256, str(batch), bound, *derivation.causes())
 
 
 def ingested_id(name: str, zoo: str, model_id: str) -> str:
@@ -103,7 +109,7 @@ def is_current(checkpoint: CheckpointIngested) -> bool:
 
 
 def _ingested(published: ModelPublished, model: ExtractedModel) -> ModelIngested:
-    identity = model_id(published.sha256, model.batch, model.dims)
+    identity = model_id(published.sha256, model.batch, model.dims, published.derivation())
     summaries: list[LayerSummary] = []
     places: dict[tuple[str, ...], int] = {}
     uses = []
@@ -132,6 +138,8 @@ def _ingested(published: ModelPublished, model: ExtractedModel) -> ModelIngested
         layers=tuple(uses),
         edges=model.edges,
         groups=groups,
+        quantised=published.quantised,
+        tensor_parallel=published.tensor_parallel,
     )
 
 
@@ -148,6 +156,8 @@ def _checkpoint(published: ModelPublished, model: ModelIngested) -> CheckpointIn
         dims=model.dims,
         layer_names=tuple(use.name for use in model.layers),
         published_id=published.event_id,
+        quantised=model.quantised,
+        tensor_parallel=model.tensor_parallel,
     )
 
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from onnx import ModelProto
 
+from benanza_ingest.deriving.derive import Derived, derived
 from benanza_ingest.errors import ModelError
 from benanza_ingest.extracted import ExtractedGroup, ExtractedModel
 from benanza_ingest.garbage import no_garbage_search
@@ -21,6 +22,7 @@ from benanza_ingest.splitting import split
 from benanza_ingest.states.as_written import copying_groups, with_reasons
 from benanza_ingest.states.in_place import KeptState, keep_states_in_place
 from benanza_ingest.summary import notes, notes_on_states, parameters
+from benanza_schemas.events.derivation import AS_WRITTEN, Derivation
 
 
 @no_garbage_search()
@@ -31,16 +33,23 @@ def extract(
     dims: Mapping[str, int] | None = None,
     limits: Limits | None = None,
     granularity: int | None = None,
+    derivation: Derivation = AS_WRITTEN,
 ) -> ExtractedModel:
     """The layers, edges and groups of a model at one batch size.
 
     If `batch` is None, the model's own batch size counts, or 1 where the model leaves it open.
     `dims` binds named dimensions. With a `granularity` also the sequences of at most so many
-    layers. Weights are never read. A layer whose shapes, types or
-    definition are not known is skipped, with the reason. Raises `ModelError` if the model as a
-    whole can't be ingested.
+    layers. `derivation` is made of the model first. Weights are never read. A layer whose shapes,
+    types or definition are not known is skipped, with the reason. Raises `ModelError` if the model
+    as a whole can't be ingested, or derived.
     """
-    model = wired(content, batch=batch, dims=dims or {}, limits=limits or Limits())
+    model = wired(
+        content,
+        batch=batch,
+        dims=dims or {},
+        limits=limits or Limits(),
+        derivation=derivation,
+    )
     return _extracted(model, granularity)
 
 
@@ -56,12 +65,17 @@ class Summarised(NamedTuple):
 
 @no_garbage_search()
 def extract_with_summary(
-    content: bytes, *, batch: int | None, dims: Mapping[str, int], limits: Limits
+    content: bytes,
+    *,
+    batch: int | None,
+    dims: Mapping[str, int],
+    limits: Limits,
+    derivation: Derivation = AS_WRITTEN,
 ) -> Summarised:
     """As `extract`, for people who look at a model."""
-    model = wired(content, batch=batch, dims=dims, limits=limits)
+    model = wired(content, batch=batch, dims=dims, limits=limits, derivation=derivation)
     of_states = notes_on_states(model.wiring.layers, model.copying)
-    model_notes = (*notes(model.graph, model.binding), *of_states)
+    model_notes = (*notes(model.graph, model.binding), *model.derived.notes, *of_states)
     return Summarised(
         _extracted(model, None), parameters(model.graph, model.wiring.layers), model_notes
     )
@@ -82,30 +96,39 @@ def _extracted(model: "Wired", granularity: int | None) -> ExtractedModel:
 class Wired(NamedTuple):
     """A model's layers with their graph and what was bound.
 
-    `proto` is the file without its weights. `copying` is what would copy `states`.
+    `proto` is the file without its weights. `derived` is what the graph was made into, with what
+    is said of that. `copying` is what would copy `states`.
     """
 
     proto: ModelProto
     opset: int
     binding: Binding
     graph: Graph
+    derived: Derived
     wiring: Wiring
     states: tuple[KeptState, ...]
     copying: tuple[ExtractedGroup, ...]
 
 
-def wired(content: bytes, *, batch: int | None, dims: Mapping[str, int], limits: Limits) -> Wired:
+def wired(
+    content: bytes,
+    *,
+    batch: int | None,
+    dims: Mapping[str, int],
+    limits: Limits,
+    derivation: Derivation = AS_WRITTEN,
+) -> Wired:
     """The layers of a model, with their wiring. Raises `ModelError` as `extract` does."""
     try:
         model = parse(content, limits)
         binding = bind(model, batch, dims)
-        graph = resolve(model, binding, limits)
+        made = derived(resolve(model, binding, limits), derivation, opset_imports(model))
+        graph, opsets = made.graph, made.opsets
         states = keep_states_in_place(graph)
-        opsets = opset_imports(model)
         maker = Layers(graph, opsets, limits)
         layers = with_reasons(map(maker.layer, graph.nodes), graph, states)
         wiring = with_own_dequantizers(wire(graph, layers))
         copying = copying_groups(wiring.graph, states, maker)
-        return Wired(model, opsets.get("", 0), binding, graph, wiring, states, copying)
+        return Wired(model, opsets.get("", 0), binding, graph, made, wiring, states, copying)
     except RecursionError as error:
         raise ModelError("the model is nested too deeply; export it again, flattened") from error

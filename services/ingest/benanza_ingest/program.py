@@ -10,6 +10,7 @@ from benanza_ingest.groups.quantised.units import DEQUANTISE, QUANTISE
 from benanza_ingest.groups.wiring import Wiring
 from benanza_ingest.limits import Limits
 from benanza_ingest.named_blocks import NamedBlocks
+from benanza_schemas.events.derivation import AS_WRITTEN, Derivation
 from benanza_schemas.program import Program, ProgramStep
 
 
@@ -21,6 +22,7 @@ def program(
     dims: Mapping[str, int] | None = None,
     limits: Limits | None = None,
     fingerprints: Mapping[tuple[int, ...], str] | None = None,
+    derivation: Derivation = AS_WRITTEN,
 ) -> Program:
     """The model as a program of these blocks, and of the views outside them that have elements.
 
@@ -30,7 +32,13 @@ def program(
     No blocks may need each other's results in a circle. Raises `ModelError` as `extract` does, and
     for a DequantizeLinear that only a call on integers makes a view, outside of one.
     """
-    wiring = wired(content, batch=batch, dims=dims or {}, limits=limits or Limits()).wiring
+    wiring = wired(
+        content,
+        batch=batch,
+        dims=dims or {},
+        limits=limits or Limits(),
+        derivation=derivation,
+    ).wiring
     covered = {position for block in blocks for position in block}
     views = [
         (position,)

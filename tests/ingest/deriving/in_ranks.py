@@ -8,7 +8,7 @@ import onnxruntime as ort
 from onnx import ModelProto, ValueInfoProto, helper, numpy_helper
 
 from benanza_ingest.deriving.parallel.one_rank import rank_part
-from benanza_ingest.deriving.tensor_parallel import TensorParallel, split_over
+from benanza_ingest.deriving.tensor_parallel import TensorParallel, split_over_gpus
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.parse import opset_imports, parse
 from benanza_ingest.resolving.bind import bind
@@ -48,11 +48,11 @@ def with_weights(model: ModelProto, seed: int = 1) -> ModelProto:
 
 
 def split(model: ModelProto, ranks: int) -> Split:
-    """The model split over ranks. Raises what `split_over` raises."""
+    """The model split over ranks. Raises what `split_over_gpus` raises."""
     parsed = parse(model.SerializeToString(), Limits())
     opsets = opset_imports(parsed)
     graph = resolve(parsed, bind(parsed, None, {}), Limits())
-    return Split(graph, split_over(graph, opsets, ranks), opsets, ranks)
+    return Split(graph, split_over_gpus(graph, opsets, ranks), opsets, ranks)
 
 
 def inputs_of(model: ModelProto, seed: int = 2) -> Arrays:

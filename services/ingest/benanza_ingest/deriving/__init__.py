@@ -1,1 +1,1 @@
-"""Models that are made of others, as a graph: split over several GPUs."""
+"""Models derived from those that are written: quantised, or split over GPUs."""

@@ -12,12 +12,9 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from benanza_ingest.deriving.parallel.flow import Flow, find_flow
-from benanza_ingest.deriving.parallel.one_rank import DOMAIN, OneRank, Part
+from benanza_ingest.deriving.parallel.one_rank import OneRank, Part
 from benanza_ingest.errors import ModelError
 from benanza_ingest.resolving.graph import Graph
-
-VERSION_OF_COLLECTIVES = 1
-"""Of ONNX Runtime's operators."""
 
 MOST_NOTES = 5
 
@@ -33,10 +30,10 @@ class TensorParallel(msgspec.Struct, frozen=True):
     notes: tuple[str, ...]
 
 
-def split_over(graph: Graph, opsets: Mapping[str, int], ranks: int) -> TensorParallel:
+def split_over_gpus(graph: Graph, opsets: Mapping[str, int], ranks: int) -> TensorParallel:
     """Changes a resolved graph to that of the first of so many ranks.
 
-    The graph then has nodes of the domain `com.microsoft`, whose version is to be known. Raises
+    `opsets` are the versions of operators' domains. The graph then has operators of ONNX Runtime's. Raises
     `ModelError` if no product of the graph can be split.
     """
     flow = find_flow(graph, ranks, opsets.get("", 0))
@@ -48,11 +45,6 @@ def split_over(graph: Graph, opsets: Mapping[str, int], ranks: int) -> TensorPar
     one = OneRank(graph, flow, ranks)
     one.run(opsets)
     return TensorParallel(one.parts, tuple(_notes(flow, roles, ranks)))
-
-
-def with_collectives(opsets: Mapping[str, int]) -> dict[str, int]:
-    """The versions of operators' domains, with that of the collectives."""
-    return {DOMAIN: VERSION_OF_COLLECTIVES} | dict(opsets)
 
 
 def _notes(flow: Flow, roles: Counter[str], ranks: int) -> Iterator[str]:

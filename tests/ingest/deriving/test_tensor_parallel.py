@@ -246,7 +246,7 @@ def test_what_needs_a_whole_value_leaves_its_products_whole() -> None:
     )
     assert (operators(made)["AllReduce"], operators(made)["AllGather"]) == (1, 1)
     assert "w_1" not in weights(made)
-    assert "Softmax 'n': it needs all elements" in made.told.notes[1]
+    assert "Softmax: it needs all elements" in made.told.notes[1]
 
 
 @pytest.mark.parametrize(

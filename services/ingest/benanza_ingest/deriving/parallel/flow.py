@@ -125,7 +125,7 @@ class _Search:
         except FinerError as error:
             self._divide(reading, error)
         except CannotKeepError as error:
-            why = str(error) if begins else f"{node.op_type} {node.title()!r}: {error}"
+            why = str(error) if begins else f"{node.op_type}: {error}"
             self._refuse(reading.products, why)
         else:
             if step is not None:
@@ -160,9 +160,7 @@ class _Search:
         rule(reading)
         return Step(reading.kept)
 
-    def _need(
-        self, name: str, axis: int, segments: Segments, products: frozenset[str]
-    ) -> bool:
+    def _need(self, name: str, axis: int, segments: Segments, products: frozenset[str]) -> bool:
         if name in self._fixed:
             return True
         while (node := self._fixed.writers.get(name)) is not None and node.op_type in _VIEWS:
@@ -173,7 +171,7 @@ class _Search:
                 axis = order[axis]
             name = node.inputs[0]
         if node is not None:
-            raise CannotKeepError(f"each rank computes {name!r} as a whole")
+            raise CannotKeepError("another of its inputs is whole")
         if name not in self._given:
             self._given[name] = Along(axis, segments, products)
             self._changed = True
@@ -183,13 +181,13 @@ class _Search:
         """Begins again with more segments of the product that a value follows from."""
         state = reading.split()
         if len(state.products) != 1 or not state.scale:
-            self._refuse(state.products, f"{reading.node.title()!r}: {error}")
+            self._refuse(state.products, f"{reading.node.op_type}: {error}")
             return
         (product,) = state.products
         segments = self.flow.steps[product].kept.results[0].segments
         wanted = {start * state.scale for start in error.starts} - {sum(segments)}
         if wanted.issubset(starts_of(segments)):
-            self._refuse(state.products, f"{reading.node.title()!r}: {error}")
+            self._refuse(state.products, f"{reading.node.op_type}: {error}")
             return
         self._starts[product] = tuple(sorted({*self._starts.get(product, (0,)), *wanted}))
         self._why_divided.setdefault(product, str(error))

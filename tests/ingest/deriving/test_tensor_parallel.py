@@ -158,11 +158,7 @@ def test_grouped_attention(fused: bool) -> None:
         "q = MatMul(x, w_q) k = MatMul(x, w_k) v = MatMul(x, w_v)"
     )  # fmt: skip
     given = "qkv, , " if fused else "q, k, v"
-    w = (
-        "float[64,128] w_qkv"
-        if fused
-        else "float[64,64] w_q, float[64,32] w_k, float[64,32] w_v"
-    )
+    w = "float[64,128] w_qkv" if fused else "float[64,64] w_q, float[64,32] w_k, float[64,32] w_v"
     made = attention(
         f"""(float[1,1,64] x, float[1,2,5,16] k0, float[1,2,5,16] v0, {w}, float[64,64] w_o)
         => (float[1,1,64] y, float[1,2,6,16] k1, float[1,2,6,16] v1)

@@ -5,6 +5,7 @@ from benanza_runner.cuda.kernels.attention import AttentionKernels
 from benanza_runner.cuda.kernels.channel_normalisation import ChannelNormalisationKernels
 from benanza_runner.cuda.kernels.integers.products import IntegerProducts
 from benanza_runner.cuda.kernels.movement import MovementKernels
+from benanza_runner.cuda.kernels.one_shot import OneShotCollectives
 from benanza_runner.cuda.kernels.packed.products import PackedProducts
 from benanza_runner.cuda.kernels.packed.tensor_cores import PackedOnTensorCores
 from benanza_runner.cuda.kernels.pooling import PoolingKernels
@@ -28,6 +29,7 @@ from benanza_runner.cuda.libraries.cudnn_legacy.recurrent import CudnnRecurrent
 from benanza_runner.cuda.libraries.cudnn_legacy.reductions import CudnnReductions
 from benanza_runner.cuda.libraries.cudnn_legacy.transposed import CudnnTransposed
 from benanza_runner.cuda.libraries.cudnn_legacy.windows import CudnnWindows
+from benanza_runner.cuda.libraries.nccl import Nccl
 
 
 def all_candidate_sources(
@@ -64,4 +66,6 @@ def all_candidate_sources(
         TransposedKernels(),
         AttentionKernels(),
         SplitAttention(),
+        Nccl(),
+        OneShotCollectives(),
     )

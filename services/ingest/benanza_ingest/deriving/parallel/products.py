@@ -34,7 +34,11 @@ def by_columns(reading: Reading, starts: tuple[int, ...]) -> None:
             reading.need(1, 1, segments)
         case "Gemm":
             reading.need(1, 0 if reading.attribute("transB", 0) else 1, segments)
-            if reading.has(GEMM_BIAS) and (shape := reading.shape(GEMM_BIAS))[-1:] != (1,) and shape:
+            if (
+                reading.has(GEMM_BIAS)
+                and (shape := reading.shape(GEMM_BIAS))[-1:] != (1,)
+                and shape
+            ):
                 reading.need(GEMM_BIAS, len(shape) - 1, segments)
         case _:
             reading.divide("N")

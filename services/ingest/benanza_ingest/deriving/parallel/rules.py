@@ -164,7 +164,9 @@ def _slice(reading: Reading) -> None:
     size = shape[state.axis]
     first, last, _ = slice(int(starts[place]), int(ends[place])).indices(size)
     segments = _segments_between(state, first, last)
-    reading.keep(state.axis, segments, scale=reading.split().scale if segments == state.segments else 0)
+    reading.keep(
+        state.axis, segments, scale=reading.split().scale if segments == state.segments else 0
+    )
     starts[place], ends[place] = first // reading.ranks, last // reading.ranks
     reading.kept.values |= {1: starts, 2: ends}
 

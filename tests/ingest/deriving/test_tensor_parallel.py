@@ -94,8 +94,8 @@ DECODER = """(float[2,1,16] x, float[2,2,5,4] k0, float[2,2,5,4] v0, float[1,1,1
     => (float[2,1,40] y, float[2,2,6,4] k1, float[2,2,6,4] v1)
     <int64[4] s_q = {0, 0, -1, 4}, int64[5] s_e = {2, 2, 2, 6, 4}, int64[4] s_h = {2, 4, 6, 4},
      int64[1] two = {2}, int64[3] s_o = {2, 1, 16}, int64[1] zero = {0}, int64[1] half = {2},
-     int64[1] four = {4}, int64[1] last = {3}, float scale = {0.5}, float e = {1e-6}, float two_f = {2.0},
-     int64[1] minus = {-1}>
+     int64[1] four = {4}, int64[1] last = {3}, float scale = {0.5}, float e = {1e-6},
+     float two_f = {2.0}, int64[1] minus = {-1}>
     { sq = Pow(x, two_f) m = ReduceMean<keepdims=1>(sq, minus) me = Add(m, e) r = Sqrt(me)
       xn0 = Div(x, r) xn = Mul(xn0, w_s)
       q0 = MatMul(xn, w_q) k_0 = MatMul(xn, w_k) v_0 = MatMul(xn, w_v)
@@ -191,7 +191,8 @@ def test_fused_queries_keys_and_values_of_a_reshape(by: str) -> None:
         "heads": ("{2, 3, 4, 3, 4}", "3", "[0, 2, 1, 3]"),
     }[by]
     made = attention(
-        f"""(float[2,3,16] x, float[16,48] w_qkv, float[48] w_b, float[16,16] w_o) => (float[2,3,16] y)
+        f"""(float[2,3,16] x, float[16,48] w_qkv, float[48] w_b, float[16,16] w_o)
+        => (float[2,3,16] y)
         <int64[5] s = {shape}, int64 zero = {{0}}, int64 one = {{1}}, int64 two = {{2}},
          int64[3] flat = {{2, 3, 16}}>
         {{ a = MatMul(x, w_qkv) b = Add(a, w_b) c = Reshape(b, s)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benanza_runner.cuda.available import why_unavailable
 from benanza_runner.cuda.calls import AllGather, AllReduce
 from benanza_runner.cuda.lowering.collectives import check_seen
 from benanza_runner.cuda.lowering.lower import lower
@@ -63,6 +64,8 @@ def test_one_gpu_is_too_few() -> None:
 class TestOnGpus:
     @pytest.fixture
     def runtime(self) -> Any:
+        if reason := why_unavailable():
+            pytest.skip(f"the GPU runtime {reason}")
         from benanza_runner.cuda.runtime import CudaRuntime
 
         return CudaRuntime()

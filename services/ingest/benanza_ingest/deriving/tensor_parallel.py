@@ -1,9 +1,9 @@
 """Tensor parallelism: a model split over the GPUs of one host, as one of them computes it.
 
-Weights of products are split as M. Shoeybi et al. do ("Megatron-LM: Training Multi-Billion Parameter
-Language Models Using Model Parallelism", 2019): by columns and then by rows, so that two products
-need one sum over all GPUs, and attention goes by groups of heads. All ranks do as much, so the bound
-of one is that of all. What can be split is found by how values flow, not by names.
+Weights of products are split as M. Shoeybi et al. do ("Megatron-LM: Training Multi-Billion
+Parameter Language Models Using Model Parallelism", 2019): by columns and then by rows, so that two
+products need one sum over all GPUs, and attention goes by groups of heads. All ranks do as much, so
+the bound of one is that of all. What can be split is found by how values flow, not by names.
 """
 
 from collections import Counter
@@ -22,8 +22,8 @@ MOST_NOTES = 5
 class TensorParallel(msgspec.Struct, frozen=True):
     """What a split made of a graph.
 
-    `parts` says what of a value a rank has where ranks differ, by the name in the graph. `notes` say
-    what was split and what stays whole, a line each.
+    `parts` says what of a value a rank has where ranks differ, by the name in the graph. `notes`
+    say what was split and what stays whole, a line each.
     """
 
     parts: dict[str, Part]
@@ -33,7 +33,7 @@ class TensorParallel(msgspec.Struct, frozen=True):
 def split_over_gpus(graph: Graph, opsets: Mapping[str, int], ranks: int) -> TensorParallel:
     """Changes a resolved graph to that of the first of so many ranks.
 
-    `opsets` are the versions of operators' domains. The graph then has operators of ONNX Runtime's. Raises
+    `opsets` are the versions of operators' domains. The graph then has some of ONNX Runtime's. Raises
     `ModelError` if no product of the graph can be split.
     """
     flow = find_flow(graph, ranks, opsets.get("", 0))

@@ -14,9 +14,9 @@ class Along(msgspec.Struct, frozen=True):
     """A value that is split along an axis. A value without one is whole on each rank.
 
     The axis consists of `segments`, given by their sizes on the whole axis, and each rank has an
-    equal part of each: of a fused weight of queries, keys and values it has some of each. `products`
-    are the products that began the split, by their results' names. An element of the axis stands for
-    so many columns (`scale`) of the only one of these; 0 where that can't be said.
+    equal part of each: of a fused weight of queries, keys and values it has some of each.
+    `products` are the products that began the split, by their results' names. An element of the
+    axis stands for so many columns (`scale`) of the only one of these; 0 where that can't be said.
     """
 
     axis: int

@@ -30,8 +30,8 @@ class Part(msgspec.Struct, frozen=True):
 class OneRank:
     """Makes the graph that of the first rank.
 
-    `parts` says of which constants, and of which of the model's inputs and outputs, others have other
-    parts: by the name in the graph.
+    `parts` says of which constants, and of which of the model's inputs and outputs, others have
+    other parts: by the name in the graph.
     """
 
     def __init__(self, graph: Graph, flow: Flow, ranks: int) -> None:
@@ -63,7 +63,7 @@ class OneRank:
 
     def _local(self, name: str, axis: int) -> TensorType:
         known = self._whole_types[name]
-        assert known is not None and known.resolved, "what is split has a known shape"
+        assert known is not None, "what is split has a known shape"
         sizes = list(known.dims())
         sizes[axis] //= self._ranks
         return tensor_type(known.dtype, tuple(sizes))

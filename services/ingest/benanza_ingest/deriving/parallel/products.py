@@ -1,5 +1,5 @@
-"""Products with constant weights: by columns, which give each rank some of the results, and by rows,
-of which each rank has a part of the sums.
+"""Products with constant weights: by columns, which give each rank some of the results, and by
+rows, of which each rank has a part of the sums.
 """
 
 from benanza_ingest.deriving.parallel.along import CannotKeepError, Segments

@@ -5,6 +5,7 @@ have, and `FinerError` if it wouldn't with other segments.
 """
 
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 
 import numpy as np
 
@@ -130,7 +131,7 @@ def _split(reading: Reading) -> None:
         raise CannotKeepError("nothing reads some of its results")
     sizes = [reading.result(position)[axis] for position in outputs]
     starts = starts_of(tuple(sizes))
-    for position, (start, end) in enumerate(zip(starts, starts[1:], strict=False)):
+    for position, (start, end) in enumerate(pairwise(starts)):
         reading.keep(axis, _segments_between(state, start, end), position, scale=0)
     local = [size // reading.ranks for size in sizes]
     if reading.has(1):

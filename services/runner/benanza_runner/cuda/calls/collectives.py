@@ -1,4 +1,4 @@
-"""Calls in which each of several GPUs, the ranks, has an operand `input`, and all get the result."""
+"""Calls of several GPUs, the ranks: each has an operand `input`, and all get the result."""
 
 from math import prod
 

@@ -1,8 +1,8 @@
 """Collectives as one kernel on each GPU, which reads the operands of all GPUs where they lie.
 
 At a few hundred kilobytes, what NCCL's protocols take is latency. Here a GPU says in the memory of
-all others that its operand is there, waits for them to say so, and reads their operands over NVLink.
-It ends when all have read, so that what comes next may overwrite the operand.
+all others that its operand is there, waits for them to say so, and reads their operands over
+NVLink. It ends when all have read, so that what comes next may overwrite the operand.
 """
 
 from collections.abc import Iterator

@@ -68,6 +68,7 @@ class _Run:
         which no graph can hold.
         """
         nccl, communicators = _communicators(self._peers.ranks)
+        self._starts.clear()
         inputs = self._peers.inputs(self._operand.array)
         dtype, kind = stored_as(self._precision), getattr(nccl, TYPES[self._precision])
         results = self._peers.each(lambda rank: cupy.empty(self._call.output, dtype))

@@ -117,8 +117,13 @@ def all_devices_of(call: Call, own: DeviceLock) -> AbstractContextManager[object
     locks = ExitStack()
     uuids = [_uuid(rank) for rank in range(call.ranks)]
     for uuid in sorted(uuids):
-        locks.enter_context(own if uuid == uuids[0] else DeviceLock(lock_path(uuid)))
+        locks.enter_context(own if uuid == uuids[0] else _lock(uuid))
     return locks
+
+
+@cache
+def _lock(uuid: str) -> DeviceLock:
+    return DeviceLock(lock_path(uuid))
 
 
 def _check(ranks: int) -> None:

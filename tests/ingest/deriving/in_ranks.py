@@ -62,8 +62,8 @@ def inputs_of(model: ModelProto, seed: int = 2) -> Arrays:
     for value in model.graph.input:
         dims = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
         dtype = helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
-        drawn = random.integers(0, 3, dims) if dtype.kind == "i" else random.standard_normal(dims)
-        arrays[value.name] = np.asarray(drawn, dtype)
+        drawn = random.standard_normal(dims)
+        arrays[value.name] = np.asarray(abs(drawn) if dtype.kind == "i" else drawn, dtype)
     return arrays
 
 
@@ -93,10 +93,10 @@ def run_ranks(made: Split, inputs: Arrays) -> list[Arrays]:
     for node in made.graph.nodes:
         given = [[_read(made, values[rank], name, rank) for name in node.inputs] for rank in ranks]
         if node.op_type == "AllReduce":
-            results = [[sum(each[0] for each in given)] for _ in ranks]
+            results = [[np.stack(_firsts(given)).sum(0)] for _ in ranks]
         elif node.op_type == "AllGather":
             axis = next(a.i for a in node.proto.attribute if a.name == "axis")
-            results = [[np.concatenate([each[0] for each in given], axis)] for _ in ranks]
+            results = [[np.concatenate(_firsts(given), axis)] for _ in ranks]
         else:
             results = [_run(node, arrays, made.opsets) for arrays in given]
         for rank in ranks:
@@ -106,6 +106,10 @@ def run_ranks(made: Split, inputs: Arrays) -> list[Arrays]:
                 assert known is not None
                 assert values[rank][name].shape == known.dims(), node.title()
     return values
+
+
+def _firsts(given: list[list[Array | None]]) -> list[Array]:
+    return [arrays[0] for arrays in given if arrays[0] is not None]
 
 
 def _own(made: Split, name: str, whole: Array, rank: int) -> Array:

@@ -33,7 +33,7 @@ class TensorParallel(msgspec.Struct, frozen=True):
 def split_over_gpus(graph: Graph, opsets: Mapping[str, int], ranks: int) -> TensorParallel:
     """Changes a resolved graph to that of the first of so many ranks.
 
-    `opsets` are the versions of operators' domains. The graph then has some of ONNX Runtime's. Raises
+    `opsets` are the versions of domains. The graph then has operators of ONNX Runtime's. Raises
     `ModelError` if no product of the graph can be split.
     """
     flow = find_flow(graph, ranks, opsets.get("", 0))

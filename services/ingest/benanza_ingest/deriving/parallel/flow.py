@@ -17,7 +17,7 @@ from benanza_ingest.deriving.parallel.along import (
     starts_of,
 )
 from benanza_ingest.deriving.parallel.products import by_columns, by_rows, may_be_product
-from benanza_ingest.deriving.parallel.reading import Kept, Reading
+from benanza_ingest.deriving.parallel.reading import KeptSplit, Reading
 from benanza_ingest.deriving.parallel.rules import rule_of
 from benanza_ingest.resolving.graph import Graph, Node
 
@@ -27,7 +27,7 @@ _FIXED_IF_INPUTS_ARE = frozenset(("Cast", "DequantizeLinear", "Identity", "Trans
 _VIEWS = {"Cast", "Identity", "Transpose"}
 
 
-class Step(NamedTuple):
+class SplitStep(NamedTuple):
     """A node of which each rank computes a part: as `kept` says.
 
     `role` is empty for what works on parts, else `columns`, `rows`, or `gathered` for columns whose
@@ -35,7 +35,7 @@ class Step(NamedTuple):
     ranks; 0 if there is none.
     """
 
-    kept: Kept
+    kept: KeptSplit
     role: str = ""
     bias: int = 0
 
@@ -46,7 +46,7 @@ class Flow(NamedTuple):
     `whole` says why products with weights stay whole, by their first output.
     """
 
-    steps: dict[str, Step]
+    steps: dict[str, SplitStep]
     states: dict[str, Along]
     whole: dict[str, str]
 
@@ -137,7 +137,7 @@ class _Search:
     def _captures(self, node: Node) -> bool:
         return any(name in self.flow.states for name in node.captured)
 
-    def _begun(self, reading: Reading) -> Step | None:
+    def _begun(self, reading: Reading) -> SplitStep | None:
         """The step of a product of what is whole; None if it stays whole."""
         name = reading.node.first_output()
         role = "columns"
@@ -146,19 +146,19 @@ class _Search:
                 return None
             role = "gathered"
         by_columns(reading, self._starts.get(name, (0,)) if role == "columns" else (0,))
-        return Step(reading.kept, role)
+        return SplitStep(reading.kept, role)
 
-    def _kept(self, reading: Reading, *, product: bool) -> Step:
+    def _kept(self, reading: Reading, *, product: bool) -> SplitStep:
         if self._captures(reading.node):
             raise CannotKeepError("a body reads it")
         state = reading.state(0)
         if product and state is not None and state.axis == len(reading.shape(0)) - 1:
-            return Step(reading.kept, "rows", by_rows(reading))
+            return SplitStep(reading.kept, "rows", by_rows(reading))
         rule = rule_of(reading.node.op_type, reading.node.domain)
         if rule is None:
             raise CannotKeepError("it isn't known to work on a part")
         rule(reading)
-        return Step(reading.kept)
+        return SplitStep(reading.kept)
 
     def _need(self, name: str, axis: int, segments: Segments, products: frozenset[str]) -> bool:
         if name in self._fixed:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from onnx import NodeProto, helper
 
 from benanza_ingest.deriving.parallel.along import Segments
-from benanza_ingest.deriving.parallel.flow import Fixed, Flow, Step
+from benanza_ingest.deriving.parallel.flow import Fixed, Flow, SplitStep
 from benanza_ingest.resolving.graph import Graph, Node, without_dead
 from benanza_ingest.resolving.types import TensorType, tensor_type
 
@@ -74,7 +74,7 @@ class OneRank:
             name += "'"
         return name
 
-    def _changed(self, node: Node, step: Step) -> Node:
+    def _changed(self, node: Node, step: SplitStep) -> Node:
         """The node as the rank computes it."""
         kept, inputs = step.kept, list(node.inputs)
         for slot, (axis, segments) in kept.parts.items():
@@ -139,7 +139,7 @@ class OneRank:
         self._graph.types[name] = local
         return replace(node, outputs=(name, *node.outputs[1:])), name
 
-    def _sum(self, node: Node, step: Step) -> None:
+    def _sum(self, node: Node, step: SplitStep) -> None:
         """The product of the rank's rows, the sum over all ranks, and then the bias."""
         whole = node.first_output()
         known = self._whole_types[whole]
@@ -162,7 +162,7 @@ class OneRank:
         if bias:
             self._add("Add", "", node, (summed, bias), whole)
 
-    def _gather(self, node: Node, step: Step) -> None:
+    def _gather(self, node: Node, step: SplitStep) -> None:
         """The product of the rank's columns, and then those of all ranks."""
         whole, state = node.first_output(), step.kept.results[0]
         local = self._local(whole, state.axis)
@@ -181,7 +181,8 @@ class OneRank:
         **attributes: int,
     ) -> None:
         name = f"{after.title()}/{op_type}"
-        proto = helper.make_node(op_type, inputs, [output], name, domain=domain, **attributes)
+        proto = helper.make_node(op_type, inputs, [output], name, domain=domain)
+        proto.attribute.extend(helper.make_attribute(key, v) for key, v in attributes.items())
         self._nodes.append(Node(proto, name, op_type, domain, tuple(inputs), (output,)))
 
 

@@ -1,4 +1,4 @@
-"""A node as its rule sees it: what it reads, how that is split, and what has to be split as well."""
+"""A node as its rule sees it: what it reads, how that is split, and what has to be, too."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +21,7 @@ True for a constant. False for an input of the model: it is split from now on. R
 """
 
 
-class Kept(msgspec.Struct):
+class KeptSplit(msgspec.Struct):
     """What each rank computes of a node: how its results are split, by position, and what differs.
 
     `parts` are the constants that are split, by input, with axis and segments; `values` are
@@ -54,7 +54,7 @@ class Reading:
         self.states = states
         self.ranks = ranks
         self.opset = opset
-        self.kept = Kept({})
+        self.kept = KeptSplit({})
         self._graph = graph
         self._need = need
         known = [state for state in states if state is not None]

@@ -12,8 +12,8 @@ from benanza_schemas.layer import Layer
 
 def lower_collective(
     layer: Layer, values: Mapping[int, Array]
-) -> tuple[AllReduce | AllGather, dict[str, Array]]:
-    """The call for a layer of one collective, with the first rank's operand.
+) -> tuple[AllReduce | AllGather, dict[str, Array], frozenset[str]]:
+    """The call for a layer of one collective, with the first rank's operand, which is no weight.
 
     Raises `UnsupportedError`.
     """
@@ -27,8 +27,9 @@ def lower_collective(
     ranks = operator.integer("group_size")
     operands = {"input": values[position]}
     if operator.op_type == ALL_REDUCE:
-        return AllReduce(output, ranks), operands
-    return AllGather(output, ranks, operator.integer("axis") % len(output)), operands
+        return AllReduce(output, ranks), operands, frozenset()
+    axis = operator.integer("axis") % len(output)
+    return AllGather(output, ranks, axis), operands, frozenset()
 
 
 def check_seen(ranks: int, seen: int) -> None:

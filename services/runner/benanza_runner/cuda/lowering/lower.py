@@ -135,8 +135,7 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
     """
     first = layer.operators[0]
     if is_collective(layer):
-        call, operands = lower_collective(layer, values)
-        return Lowered(call, operands, frozenset())
+        return Lowered(*lower_collective(layer, values))
     own = first.op_type if first.domain == DOMAIN and len(layer.operators) == 1 else ""
     if own == PACKED:
         call, operands = lower_packed_product(layer, values)

@@ -6,8 +6,12 @@ import pytest
 from onnx import ModelProto
 
 from benanza_ingest.errors import ModelError
+from benanza_ingest.extract import extract
+from benanza_ingest.extracted import ExtractedLayer, ExtractedModel
+from benanza_schemas.events.derivation import Derivation
 from tests.ingest import onnx_text
 from tests.ingest.deriving.in_ranks import Split, check, split, with_weights
+from tests.ingest.real_models import content
 
 DOMAINS = {"com.microsoft": 1}
 
@@ -244,6 +248,39 @@ def test_what_needs_a_whole_value_leaves_its_products_whole() -> None:
     assert (operators(made)["AllReduce"], operators(made)["AllGather"]) == (1, 1)
     assert "w_1" not in weights(made)
     assert "Softmax: it needs all elements" in made.told.notes[1]
+
+
+def test_collectives_are_layers() -> None:
+    file = model(DECODER).SerializeToString()
+    found = extract(file, derivation=Derivation(tensor_parallel=2))
+    assert not [layer.reason for layer in found.layers if layer.kind == "skipped"]
+    summed, gathered = (onnx_text.shapes(of_first(found, op)) for op in ("AllReduce", "AllGather"))
+    assert (summed, gathered) == ([(2, 1, 16)] * 2, [(2, 1, 20), (2, 1, 40)])
+    reduce = of_first(found, "AllReduce")
+    assert (reduce.flops, reduce.bytes) == (32, 2 * 32 * 4)
+    assert sum(layer.bytes for layer in found.layers) < sum(
+        layer.bytes for layer in extract(file).layers
+    )
+
+
+def of_first(found: ExtractedModel, operator: str) -> ExtractedLayer:
+    return next(each for each in found.layers if each.op == operator)
+
+
+@pytest.mark.parametrize(
+    ("name", "sums"),
+    [
+        ("transformers-bert", 8),
+        ("transformers-gpt2", 8),
+        ("transformers-llama", 6),
+        ("transformers-t5-decoder", 9),
+        ("transformers-whisper-encoder", 8),
+        ("timm-mixer_s32_224", 16),
+    ],
+)
+def test_exported_models_need_a_sum_for_each_attention_and_network(name: str, sums: int) -> None:
+    found = extract(content(name), derivation=Derivation(tensor_parallel=2))
+    assert Counter(layer.op for layer in found.layers)["AllReduce"] == sums
 
 
 @pytest.mark.parametrize(

@@ -190,7 +190,8 @@ class _Search:
             self._refuse(state.products, f"{reading.node.op_type}: {error}")
             return
         self._starts[product] = tuple(sorted({*self._starts.get(product, (0,)), *wanted}))
-        self._why_divided.setdefault(product, str(error))
+        if reading.node.op_type == "Reshape":  # into heads, fewer than GPUs: what will fail
+            self._why_divided.setdefault(product, str(error))
         self._open.update(filter(None, reading.node.outputs))
         self._changed = True
 

@@ -39,7 +39,7 @@ def with_weights(model: ModelProto, seed: int = 1) -> ModelProto:
             continue
         dims = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
         dtype = helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
-        drawn = random.standard_normal(dims) * 0.3
+        drawn: Array = random.standard_normal(dims) * 0.3
         if dtype.kind in "iu":
             drawn = random.integers(0, 120, dims)
         array = np.asarray(drawn, dtype)

@@ -12,13 +12,14 @@ from benanza_runner.arrays import Array
 from benanza_runner.ceilings import measured_ceilings
 from benanza_runner.cpu import available_cores, cpu_name
 from benanza_runner.cuda.all_candidate_sources import all_candidate_sources
-from benanza_runner.cuda.calls import Call
+from benanza_runner.cuda.calls import AllGather, AllReduce, Call
 from benanza_runner.cuda.candidate import Run
 from benanza_runner.cuda.candidate_source import CandidateSource
 from benanza_runner.cuda.device_memory import DeviceMemory
 from benanza_runner.cuda.kernels.layout_conversion import layout_conversion
 from benanza_runner.cuda.libraries.cudnn_graph import CudnnGraph
 from benanza_runner.cuda.libraries.cudnn_legacy.library import CudnnLibrary
+from benanza_runner.cuda.libraries.nccl import nccl_version
 from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.nvml import Nvml
 from benanza_runner.cuda.reference import reference
@@ -202,6 +203,8 @@ class CudaRuntime(Runtime):
             "tries": str(undisturbed.tries),
             "step_us": f"{self._slowdown.last_us:.3f}",
         }
+        if isinstance(workspace.call, (AllReduce, AllGather)):
+            environment["nccl"] = nccl_version()
         return Outcome(tuple(variants), environment=environment, slowed=slowed)
 
     def _shared(

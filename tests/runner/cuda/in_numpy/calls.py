@@ -119,7 +119,7 @@ def _of_ranks(call: AllReduce | AllGather, operands: Mapping[str, Array]) -> lis
 def _one(call: Call, operands: Mapping[str, Array]) -> Array:
     match call:
         case AllReduce():
-            return np.stack(_of_ranks(call, operands)).sum(0)
+            return np.asarray(np.stack(_of_ranks(call, operands)).sum(0))
         case AllGather():
             return np.concatenate(_of_ranks(call, operands), call.axis)
         case Convolution():

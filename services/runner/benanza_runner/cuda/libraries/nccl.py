@@ -118,6 +118,16 @@ def _start(
     )
 
 
+def nccl_version() -> str:
+    """NCCL's version, which it writes as 22809 for 2.28.9; `none` if it isn't installed."""
+    from cupy.cuda import nccl
+
+    if not nccl.available:
+        return "none"
+    number = int(nccl.get_version())
+    return f"{number // 10_000}.{number % 10_000 // 100}.{number % 100}"
+
+
 @cache
 def _communicators(ranks: int) -> tuple[Any, list[Any]]:
     """NCCL, and a communicator for each GPU. Raises `ImportError` if NCCL isn't installed."""
@@ -125,5 +135,5 @@ def _communicators(ranks: int) -> tuple[Any, list[Any]]:
     from cupy.cuda import nccl
 
     if not nccl.available:
-        raise ImportError("NCCL isn't installed; say: pip install nvidia-nccl-cu13")
+        raise ImportError("NCCL isn't installed; say: pip install 'benanza[cuda]'")
     return nccl, nccl.NcclCommunicator.initAll(list(range(ranks)))

@@ -24,6 +24,8 @@ from benanza_schemas.events import Variant
 from benanza_schemas.layer import Precision
 
 THREADS = 512
+MOST_TURNS = 64
+"""Fewer blocks than the most are no use where each of their threads would read more packs."""
 
 BLOCKS = (1, 4, 8, 16, 32, 64, 96)
 """All blocks have to be at work at once, or they would wait for those that aren't."""
@@ -52,7 +54,8 @@ class OneShotCollectives:
         )
         packs = operand.array.nbytes // width
         for blocks in BLOCKS:
-            if (blocks - 1) * THREADS < packs:
+            few = blocks < BLOCKS[-1] and packs > blocks * THREADS * MOST_TURNS
+            if (blocks - 1) * THREADS < packs and not few:
                 sizes = packs, together * element_bytes // width
                 run = _OneShot(kernel, blocks, sizes, peers_of(call.ranks), operand, result)
                 name = f"one-shot kernel ({blocks} blocks)"

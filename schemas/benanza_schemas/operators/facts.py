@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 OperatorKind = Literal[
     "attention",
     "classical",  # trees, support vectors and the like, of ai.onnx.ml
+    "collective",  # of all GPUs that a model is split over
     "constant",  # known with the model
     "control flow",
     "element-wise",

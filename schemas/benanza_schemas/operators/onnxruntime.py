@@ -25,6 +25,27 @@ files that it optimises; with the version in which ONNX defined them, likewise.
 """
 
 
+_COLLECTIVE: dict[str, Any] = {
+    "domain": "com.microsoft",
+    "since": 1,
+    "inputs": [("input", "T", "Single", True)],
+    "outputs": [("output", "T", "Single", True)],
+    "types": {"T": ["tensor(double)", "tensor(float)", "tensor(float16)"]},
+}
+COLLECTIVES: tuple[dict[str, Any], ...] = (
+    _COLLECTIVE
+    | {
+        "name": "AllGather",
+        "attributes": {"axis": ("INT", False, 0), "group_size": ("INT", False, 1)},
+    },
+    _COLLECTIVE | {"name": "AllReduce", "attributes": {"group_size": ("INT", False, 1)}},
+)
+"""Operators for several GPUs, the `group_size`. Only builds of ONNX Runtime with NCCL have them
+(onnxruntime/core/graph/contrib_ops/collective_defs.cc), so no package says of them what `FILE` has
+of the others.
+"""
+
+
 def schema(op_type: str, domain: str, opset: int) -> OpSchema | None:
     """The operator's definition at this opset version; None if ONNX Runtime adds none."""
     if not domain and opset < (defined := EARLIER.get(op_type, 0)):
@@ -43,7 +64,7 @@ def is_own_operator(op_type: str, domain: str) -> bool:
 @cache
 def own_schemas() -> dict[tuple[str, str], OpSchema]:
     """All definitions, by domain and name."""
-    described = json.loads(FILE.read_text("utf-8"))
+    described = (*json.loads(FILE.read_text("utf-8")), *COLLECTIVES)
     return {
         (description["domain"], description["name"]): _schema(description)
         for description in described

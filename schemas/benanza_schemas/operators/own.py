@@ -82,6 +82,8 @@ OWN: Rows = {
     "BiasDropout BitmaskBiasDropout": OperatorFacts("random"),
     "BitmaskDropout": OperatorFacts("random", 0),
     "NGramRepeatBlock": OperatorFacts("selection", 0),
+    "AllGather": OperatorFacts("collective", 0),
+    "AllReduce": OperatorFacts("collective", None),
 }
 """Those of `com.microsoft`."""
 

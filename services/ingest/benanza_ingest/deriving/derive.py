@@ -25,7 +25,7 @@ def derived(graph: Graph, derivation: Derivation, opsets: Mapping[str, int]) -> 
     """
     notes: list[str] = []
     if derivation.tensor_parallel > 1:
-        notes += split_over_gpus(graph, derivation.tensor_parallel)
+        notes += split_over_gpus(graph, opsets, derivation.tensor_parallel).notes
     if derivation.quantised:
         notes += quantise(graph, derivation.quantised)
     # Operators of ONNX Runtime may be new to the model.

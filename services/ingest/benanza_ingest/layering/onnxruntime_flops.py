@@ -51,6 +51,11 @@ def _convolution(weights: int) -> Formula:
     return formula
 
 
+def _summed(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
+    """A sum over the ranks, as one of them may compute it."""
+    return prod(results[0]) * (operator.integer("group_size") - 1)
+
+
 def _pooling(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
     return prod(results[0]) * prod(operator.integers("kernel_shape"))
 
@@ -196,6 +201,7 @@ def expert_bits(operator: Operator, product: int) -> int:
 
 
 FORMULAS: dict[str, Formula] = {
+    "AllReduce": _summed,
     "Attention": _projected(4),
     "AttnLSTM": _recurrent,
     "AveragePool": _pooling,

@@ -8,6 +8,7 @@ from benanza_runner.cuda.kernels.experts.candidates import ExpertKernels
 from benanza_runner.cuda.kernels.integers.products import IntegerProducts
 from benanza_runner.cuda.kernels.integers.tensor_cores import EightBitsOnTensorCores
 from benanza_runner.cuda.kernels.movement import MovementKernels
+from benanza_runner.cuda.kernels.one_shot import OneShotCollectives
 from benanza_runner.cuda.kernels.packed.products import PackedProducts
 from benanza_runner.cuda.kernels.packed.tensor_cores import PackedOnTensorCores
 from benanza_runner.cuda.kernels.pooling import PoolingKernels
@@ -31,6 +32,7 @@ from benanza_runner.cuda.libraries.cudnn_legacy.recurrent import CudnnRecurrent
 from benanza_runner.cuda.libraries.cudnn_legacy.reductions import CudnnReductions
 from benanza_runner.cuda.libraries.cudnn_legacy.transposed import CudnnTransposed
 from benanza_runner.cuda.libraries.cudnn_legacy.windows import CudnnWindows
+from benanza_runner.cuda.libraries.nccl import Nccl
 
 
 def all_candidate_sources(
@@ -71,4 +73,6 @@ def all_candidate_sources(
         *attentions[1:],
         ProjectedAttentions(products, attentions),
         ExpertKernels(),
+        Nccl(),
+        OneShotCollectives(),
     )

@@ -9,6 +9,12 @@ import numpy as np
 import onnxruntime as ort
 
 from benanza_runner.arrays import Array
+from benanza_runner.onnx_layers.collectives import (
+    ALL_REDUCE,
+    all_gathered,
+    all_reduced,
+    is_collective,
+)
 from benanza_runner.onnx_layers.experts import is_mixture, mixture
 from benanza_runner.onnx_layers.layer_model import LayerModel, layer_model
 from benanza_runner.onnx_layers.onnx_schemas import formal_types, numpy_dtype
@@ -42,6 +48,8 @@ def reference(layer: Layer, precision: Precision, threads: int) -> Reference:
 
     Mixtures of experts are computed in NumPy, since ONNX Runtime's CPU runs only some.
     """
+    if is_collective(layer):
+        return _of_all_ranks(layer, precision)
     layer = _rounded_constants(_exact(layer), precision)
     model = layer_model(layer, precision)
     if is_mixture(layer):
@@ -53,6 +61,15 @@ def reference(layer: Layer, precision: Precision, threads: int) -> Reference:
         _make_positive(model)
         outputs = _computed(layer, model, threads)
     return Reference(_values(layer, model), outputs)
+
+
+def _of_all_ranks(layer: Layer, precision: Precision) -> Reference:
+    """The first rank's input, of which those of the others are made, and the result."""
+    operator, (position,) = layer.operators[0], layer.inputs()
+    first, ranks = random_value(layer, position, precision), operator.integer("group_size")
+    if operator.op_type == ALL_REDUCE:
+        return Reference({position: first}, [all_reduced(first, ranks)])
+    return Reference({position: first}, [all_gathered(first, ranks, operator.integer("axis"))])
 
 
 class CpuLayer:

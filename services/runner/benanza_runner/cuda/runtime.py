@@ -12,13 +12,14 @@ from benanza_runner.arrays import Array
 from benanza_runner.ceilings import measured_ceilings
 from benanza_runner.cpu import available_cores, cpu_name
 from benanza_runner.cuda.all_candidate_sources import all_candidate_sources
-from benanza_runner.cuda.calls import Call
+from benanza_runner.cuda.calls import AllGather, AllReduce, Call
 from benanza_runner.cuda.candidate import Run
 from benanza_runner.cuda.candidate_source import CandidateSource
 from benanza_runner.cuda.device_memory import DeviceMemory
 from benanza_runner.cuda.kernels.layout_conversion import layout_conversion
 from benanza_runner.cuda.libraries.cudnn_graph import CudnnGraph
 from benanza_runner.cuda.libraries.cudnn_legacy.library import CudnnLibrary
+from benanza_runner.cuda.libraries.nccl import nccl_version
 from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.nvml import Nvml
 from benanza_runner.cuda.reference import reference
@@ -28,6 +29,7 @@ from benanza_runner.cuda.search.layout_conversions import LayoutConversions
 from benanza_runner.cuda.timing.graph_timer import GraphTimer
 from benanza_runner.cuda.timing.interleaved import CudaInterleavedTimer
 from benanza_runner.cuda.timing.launch_overhead import launch_overhead
+from benanza_runner.cuda.timing.peers import all_devices_of
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.versions import versions
 from benanza_runner.cuda.whole_model.model_reference import ModelReference, model_reference
@@ -40,6 +42,7 @@ from benanza_runner.measuring.busy import doubts_as_environment
 from benanza_runner.measuring.sampling import collect
 from benanza_runner.measuring.slowdown import SlowdownDetector
 from benanza_runner.measuring.stopping import Rule, summary
+from benanza_runner.onnx_layers.collectives import is_collective
 from benanza_runner.onnx_layers.layer_model import LayerModelError
 from benanza_runner.onnx_layers.onnx_schemas import UnknownVersionError
 from benanza_runner.onnx_layers.precision import PrecisionError, retyped
@@ -164,15 +167,16 @@ class CudaRuntime(Runtime):
         layer = retyped(layer, "fp32")
         given = reference(layer, precision, self._threads)
         lowered = lower(layer, given.values)
-        workspace = Workspace(lowered, precision, self._memory)
-        ready = time.perf_counter()
-        name = f"{fingerprint(layer)} {precision}"
-        alike = lowered.call, lowered.weights, precision
-        outcome = self._shared(self._known.get(alike), workspace, given.outputs, name)
-        if outcome is None:
-            outcome = self._searched(workspace, given.outputs, name)
-            if warm(outcome.variants):  # What failed may succeed the next time.
-                self._known[alike] = outcome
+        with all_devices_of(lowered.call, self._device):
+            workspace = Workspace(lowered, precision, self._memory)
+            ready = time.perf_counter()
+            name = f"{fingerprint(layer)} {precision}"
+            alike = lowered.call, lowered.weights, precision
+            outcome = self._shared(self._known.get(alike), workspace, given.outputs, name)
+            if outcome is None:
+                outcome = self._searched(workspace, given.outputs, name)
+                if warm(outcome.variants):  # What failed may succeed the next time.
+                    self._known[alike] = outcome
         seconds = {
             "reference_seconds": f"{ready - started:.3f}",
             "search_seconds": f"{time.perf_counter() - ready:.3f}",
@@ -199,6 +203,8 @@ class CudaRuntime(Runtime):
             "tries": str(undisturbed.tries),
             "step_us": f"{self._slowdown.last_us:.3f}",
         }
+        if isinstance(workspace.call, (AllReduce, AllGather)):
+            environment["nccl"] = nccl_version()
         return Outcome(tuple(variants), environment=environment, slowed=slowed)
 
     def _shared(
@@ -233,8 +239,11 @@ class CudaRuntime(Runtime):
         """The model's times: calls in order, with prefetching, and in parallel.
 
         Of the ways of prefetching, the fastest counts. The results of each way are compared with a
-        reference, which is computed before the device is taken.
+        reference, which is computed before the device is taken. A model that is split over GPUs
+        isn't run.
         """
+        if any(is_collective(step.layer) for step in program.steps):
+            return RunResult(failure="it is split over GPUs, and whole models run on one")
         expected = self._expected(program, precision)
         with self._device:
             return self._witnessed(program, precision, expected)

@@ -25,6 +25,7 @@ from benanza_runner.measuring.busy import (
 )
 from benanza_runner.measuring.slowdown import SlowdownDetector
 from benanza_runner.measuring.stopping import Rule
+from benanza_runner.onnx_layers.collectives import ONE_GPU_ONLY, is_collective
 from benanza_runner.onnx_layers.layer_model import LayerModel, LayerModelError, layer_model
 from benanza_runner.onnx_layers.onnx_schemas import UnknownVersionError, opsets
 from benanza_runner.onnx_layers.precision import PrecisionError, retyped
@@ -114,6 +115,8 @@ class OnnxRuntime(Runtime):
             return "TF32 is a mode of GPUs; a CPU has none"
         if layer.execution == "network" and self._device != "cpu":
             return "networks are timed on CPUs only"
+        if is_collective(layer):
+            return ONE_GPU_ONLY
         try:
             opsets(retyped(layer, precision))
         except (PrecisionError, UnknownVersionError) as error:

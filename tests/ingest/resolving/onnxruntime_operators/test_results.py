@@ -26,7 +26,7 @@ WITHOUT_CPU = {
     *("NhwcConv", "NhwcFusedConv", "PackedAttention", "QEmbedLayerNormalization", "QMoE"),
     *("QLinearReduceMean", "QOrderedGelu", "QOrderedLayerNormalization", "QOrderedMatMul"),
     *("ReduceSumInteger", "RelativePositionBias", "Rfft", "SkipGroupNorm", "SparseAttention"),
-    *("SparseToDenseMatMul", "TorchEmbedding"),
+    *("SparseToDenseMatMul", "TorchEmbedding", "AllGather", "AllReduce"),
 }
 """What ONNX Runtime runs on no CPU, or only in types or with inputs that aren't drawn here."""
 

@@ -12,6 +12,8 @@ from numpy.lib.stride_tricks import as_strided
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import (
     Accumulation,
+    AllGather,
+    AllReduce,
     AnyConvolution,
     Attention,
     CachedAttention,
@@ -114,8 +116,19 @@ def _region(call: Region, operands: Mapping[str, Array], folder: Path) -> list[A
     return found
 
 
+def _of_ranks(call: AllReduce | AllGather, operands: Mapping[str, Array]) -> list[Array]:
+    """Each rank's operand: the first one's numbers, which begin a place later on each next rank."""
+    first = operands["input"]
+    moved = [np.roll(first.ravel(), rank) for rank in range(call.ranks)]
+    return [each.reshape(first.shape) for each in moved]
+
+
 def _one(call: Call, operands: Mapping[str, Array]) -> Array:
     match call:
+        case AllReduce():
+            return np.asarray(np.stack(_of_ranks(call, operands)).sum(0))
+        case AllGather():
+            return np.concatenate(_of_ranks(call, operands), call.axis)
         case Convolution():
             return convolution(call, operands)
         case TransposedConvolution():

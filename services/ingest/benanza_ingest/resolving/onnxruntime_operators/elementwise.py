@@ -134,7 +134,16 @@ def halved(node: OwnNode) -> list[Shape]:
     return [(*outer, divided(channels, 2))]
 
 
+def from_all(node: OwnNode) -> list[Shape]:
+    """The inputs of so many ranks, one behind another along an axis."""
+    x = node.shape(0)
+    axis = node.number("axis", 0) % len(x)
+    return [(*x[:axis], x[axis] * node.number("group_size", 1), *x[axis + 1 :])]
+
+
 RULES: dict[str, Rule] = {
+    "AllGather": from_all,
+    "AllReduce": like(0),
     "BiasAdd": like(0),
     "BiasDropout": dropped,
     "BiasGelu": like(0),

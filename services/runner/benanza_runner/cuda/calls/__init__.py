@@ -5,6 +5,7 @@ The library chooses which layout tensors have in memory. Types of elements are n
 """
 
 from benanza_runner.cuda.calls.attention import Attention, CachedAttention, ProjectedAttention
+from benanza_runner.cuda.calls.collectives import AllGather, AllReduce
 from benanza_runner.cuda.calls.compute import (
     AnyConvolution,
     Convolution,
@@ -46,6 +47,8 @@ from benanza_runner.cuda.calls.shape import Shape
 
 __all__ = [
     "Accumulation",
+    "AllGather",
+    "AllReduce",
     "AnyConvolution",
     "Attention",
     "CachedAttention",
@@ -116,4 +119,6 @@ Call = (
     | CachedAttention
     | ProjectedAttention
     | MixtureOfExperts
+    | AllReduce
+    | AllGather
 )

@@ -16,6 +16,7 @@ from benanza_runner.cuda.lowering.attention.projected_attention import (
     PROJECTED,
     lower_projected_attention,
 )
+from benanza_runner.cuda.lowering.collectives import lower_collective
 from benanza_runner.cuda.lowering.elementwise.chains import is_chain, lower_elementwise
 from benanza_runner.cuda.lowering.elementwise.generated import GENERATED, lower_generated
 from benanza_runner.cuda.lowering.folding import FOLDINGS
@@ -66,6 +67,7 @@ from benanza_runner.cuda.lowering.written_out.operators import (
     in_standard_operators,
 )
 from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_runner.onnx_layers.collectives import is_collective
 from benanza_schemas.element_types import FLOATS
 from benanza_schemas.layer import OMITTED, Layer, Operator
 
@@ -138,6 +140,8 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
     `UnsupportedError`, whose text says why no call runs the layer.
     """
     first = layer.operators[0]
+    if is_collective(layer):
+        return Lowered(*lower_collective(layer, values))
     own = first.op_type if first.domain == DOMAIN and len(layer.operators) == 1 else ""
     if own == PACKED:
         call, operands = lower_packed_product(layer, values)

@@ -6,6 +6,7 @@ from typing import Any
 import cupy
 
 from benanza_runner.cuda.candidate import Run
+from benanza_runner.cuda.timing.peers import rejoin_peers
 from benanza_runner.measuring.sampling import Timing
 from benanza_runner.measuring.search import Batch
 
@@ -39,6 +40,7 @@ class GraphTimer:
         try:
             for _ in range(calls):
                 run()
+            rejoin_peers(self._stream)
         except Exception:
             # The call's own error says what went wrong; ending the broken capture raises another.
             with suppress(cupy.cuda.runtime.CUDARuntimeError):

@@ -4,9 +4,10 @@
     python -m benchmarks.record FILE --precision fp16 --models resnet50,timm:levit_192
 
 Models are those of the zoo, or files whose paths have a slash. Without --models, they are the nine
-of the `onnx` package. It needs neither an event log nor a
-store. What the file holds already is kept, and not measured again: so the time may be too short for
-everything, and the same command again goes on from there.
+of the `onnx` package. With --quantised or --tensor-parallel, what is derived of them is recorded,
+too. It needs neither an event log nor a store. What the file holds already is kept, and not
+measured again: so the time may be too short for everything, and the same command again goes on from
+there.
 """
 
 import argparse
@@ -16,12 +17,15 @@ import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from typing import cast
 
 import msgspec
 
 from benanza.importing.recording import Recorded, read_recording, write_recording
+from benanza.publishing.event import model_published
+from benanza.request import derivations
 from benanza_backbone.settings import load
 from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
@@ -34,10 +38,10 @@ from benanza_schemas.events import (
     BenchmarkRequested,
     LayerMeasured,
     LayerSeen,
-    ModelPublished,
     SystemMeasured,
     event_id,
 )
+from benanza_schemas.events.derivation import Derivation, Quantised
 from benanza_schemas.layer import Precision
 
 
@@ -48,6 +52,8 @@ def main() -> None:
     parser.add_argument("--batch", default="1")
     parser.add_argument("--precision", default="fp32")
     parser.add_argument("--models", default=",".join(zoo_names()))
+    parser.add_argument("--quantised", default="")
+    parser.add_argument("--tensor-parallel", default="")
     parser.add_argument("--seconds", type=float, default=float("inf"))
     asked = parser.parse_args()
     until = time.monotonic() + asked.seconds
@@ -60,7 +66,12 @@ def main() -> None:
             for event in events
             if isinstance(event, LayerMeasured) and event.system.system_id == system_id
         }
-        jobs = _jobs(asked.models.split(","), [int(size) for size in asked.batch.split(",")])
+        derived = derivations(
+            cast(list[Quantised], _listed(asked.quantised)),
+            [int(gpus) for gpus in _listed(asked.tensor_parallel)],
+        )
+        batch_sizes = [int(size) for size in asked.batch.split(",")]
+        jobs = _jobs(asked.models.split(","), batch_sizes, derived)
         wanted = [
             (job, precision)
             for precision in precisions
@@ -93,25 +104,33 @@ def address(model: str) -> str:
     return model if "/" in model else PREFIX + model
 
 
-def _jobs(names: list[str], batch_sizes: list[int]) -> list[BenchmarkRequested]:
-    """Each layer and group of these models once."""
+def _listed(text: str) -> list[str]:
+    return text.split(",") if text else []
+
+
+def _jobs(
+    names: list[str], batch_sizes: list[int], derived: tuple[Derivation, ...]
+) -> list[BenchmarkRequested]:
+    """Each layer and group of these models, and of what is derived of them, once."""
     jobs: dict[str, BenchmarkRequested] = {}
-    for batch in batch_sizes:
-        for name in names:
-            model = fetch(address(name), Limits())
-            published = ModelPublished(
-                event_id=event_id("ModelPublished", name),
-                name=name,
-                sha256=model.sha256,
-                batch_sizes=(batch,),
-            )
-            for event in ingest(published, model.content, Limits()):
-                if isinstance(event, LayerSeen):
-                    jobs[event.fingerprint] = BenchmarkRequested(
-                        event_id=event_id("BenchmarkRequested", event.fingerprint),
-                        fingerprint=event.fingerprint,
-                        layer=event.layer,
-                    )
+    for batch, name, derivation in product(batch_sizes, names, derived):
+        model = fetch(address(name), Limits())
+        published = model_published(
+            name=name,
+            sha256=model.sha256,
+            uri=model.uri,
+            zoo="",
+            batch_sizes=(batch,),
+            dims={},
+            derivation=derivation,
+        )
+        for event in ingest(published, model.content, Limits()):
+            if isinstance(event, LayerSeen):
+                jobs[event.fingerprint] = BenchmarkRequested(
+                    event_id=event_id("BenchmarkRequested", event.fingerprint),
+                    fingerprint=event.fingerprint,
+                    layer=event.layer,
+                )
     return list(jobs.values())
 
 

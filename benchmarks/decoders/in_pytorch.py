@@ -7,8 +7,9 @@ A step is NAME:SEQUENCES:PAST: one new token of each sequence behind so many. It
 true width, and the whole vocabulary. `export` writes NAME-bSEQUENCES-pPAST.onnx, whose caches are
 inputs and outputs, as exporters write them, for `benchmarks.record`. `run` times the same step in
 fp16 with buffers that it writes into, as one CUDA graph: eager and compiled. It needs transformers.
-With `--bits 4` or `--bits 8`, weights of products have so many, and the rest is bf16; `run` then
-needs torchao, whose int4 and int8 weights are what it times.
+`run --quantised int4` times it with torchao's weights of that type, in bf16 otherwise: int4 in
+blocks of 32; with int8 and fp8, what weights are multiplied by is quantised as it comes. Their
+bounds are found by `benchmarks.record --quantised`.
 """
 
 import argparse
@@ -24,7 +25,6 @@ import transformers
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from transformers.integrations import sdpa_attention
 
-from benchmarks.decoders.packing import BLOCK, pack
 from benchmarks.decoders.published import BLOCKS, DECODERS
 
 OPSET = 20
@@ -34,8 +34,8 @@ MOST_KEPT = 4096
 
 SAMPLES, REPLAYS = 30, 10
 
-FLOAT_BITS = 16
-"""Of weights that aren't quantised."""
+BLOCK = 32
+"""Weights in int4 that share a scale."""
 
 
 class Point(NamedTuple):
@@ -132,7 +132,7 @@ def kept_shape(config: Any, point: Point, length: int) -> tuple[int, ...]:
     return (point.sequences, heads, length, depth)
 
 
-def export(point: Point, target: Path, bits: int) -> None:
+def export(point: Point, target: Path) -> None:
     """Writes the step as an ONNX file; no weight is ever made."""
     model, config = built(point.name, "meta", torch.float32)
     with FakeTensorMode(allow_non_fake_inputs=True):
@@ -153,8 +153,6 @@ def export(point: Point, target: Path, bits: int) -> None:
         weight.const_value = onnx_ir.ExternalTensor(
             "weights.data", 0, None, value.dtype, shape=value.shape, name=weight.name
         )
-    if bits < FLOAT_BITS and not pack(graph, bits):
-        raise ValueError(f"{point.name} has no product with weights")
     target.write_bytes(onnx_ir.to_proto(graph).SerializeToString())
 
 
@@ -170,14 +168,14 @@ def _fake(model: Any) -> None:
         model.get_submodule(owner)._buffers[leaf] = torch.empty(buffer.shape, dtype=buffer.dtype)
 
 
-def run(point: Point, bits: int) -> dict[str, Any]:
+def run(point: Point, quantised: str) -> dict[str, Any]:
     """The median times of the step in microseconds, eager and compiled; or why there is none."""
     sdpa_attention.use_gqa_in_sdpa = lambda *_, **__: True  # or keys are repeated in memory
     torch.set_grad_enabled(False)
-    dtype = torch.float16 if bits == FLOAT_BITS else torch.bfloat16
+    dtype = torch.bfloat16 if quantised else torch.float16
     model, config = built(point.name, "cuda", dtype)
-    if bits < FLOAT_BITS:
-        _quantise(model, bits)
+    if quantised:
+        _quantise(model, quantised)
     places = torch.arange(point.past, point.past + 1, device="cuda")
     shape = kept_shape(config, point, point.past + 1)
     kept = [torch.randn(shape, device="cuda", dtype=dtype) for _ in range(2 * BLOCKS)]
@@ -186,7 +184,7 @@ def run(point: Point, bits: int) -> dict[str, Any]:
     step = Step(model, point.past, places)
     found = {
         **point._asdict(),
-        "bits": bits,
+        "quantised": quantised,
         "gpu": torch.cuda.get_device_name(),
         "torch": torch.__version__,
     }
@@ -199,15 +197,20 @@ def run(point: Point, bits: int) -> dict[str, Any]:
     return found
 
 
-def _quantise(model: Any, bits: int) -> None:
+def _quantise(model: Any, to: str) -> None:
     """Gives all products weights of torchao's."""
-    from torchao.quantization import Int4WeightOnlyConfig, Int8WeightOnlyConfig, quantize_
+    from torchao import quantization
 
     # The head is a product of its own, also where it shares its weights with the embedding.
     model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.detach().clone())
-    four = {"group_size": BLOCK, "int4_packing_format": "tile_packed_to_4d"}
-    config = Int4WeightOnlyConfig(**four) if bits == 4 else Int8WeightOnlyConfig()
-    quantize_(model, config)
+    configs = {
+        "int4": lambda: quantization.Int4WeightOnlyConfig(
+            group_size=BLOCK, int4_packing_format="tile_packed_to_4d"
+        ),
+        "int8": quantization.Int8DynamicActivationInt8WeightConfig,
+        "fp8": quantization.Float8DynamicActivationFloat8WeightConfig,
+    }
+    quantization.quantize_(model, configs[to]())
 
 
 def _graph_us(call: Any) -> float:
@@ -239,17 +242,16 @@ def main() -> None:
     )
     parser.add_argument("what", choices=("export", "run"))
     parser.add_argument("where", type=Path)
-    parser.add_argument("--bits", type=int, choices=(4, 8, FLOAT_BITS), default=FLOAT_BITS)
+    parser.add_argument("--quantised", choices=("int4", "int8", "fp8"), default="")
     parser.add_argument("points", nargs="+", type=Point.parse)
     asked = parser.parse_args()
     for point in asked.points:
         if asked.what == "export":
-            kind = "" if asked.bits == FLOAT_BITS else f"-int{asked.bits}"
-            name = f"{point.name}-b{point.sequences}-p{point.past}{kind}.onnx"
-            export(point, asked.where / name, asked.bits)
+            name = f"{point.name}-b{point.sequences}-p{point.past}.onnx"
+            export(point, asked.where / name)
             print(name, flush=True)
             continue
-        line = json.dumps(run(point, asked.bits))
+        line = json.dumps(run(point, asked.quantised))
         with asked.where.open("a", encoding="utf-8") as lines:
             lines.write(f"{line}\n")
         print(line, flush=True)

@@ -29,7 +29,6 @@ from torch.distributed.tensor.parallel import (
 from transformers.integrations import sdpa_attention
 
 from benchmarks.decoders.in_pytorch import (
-    BLOCKS,
     REPLAYS,
     SAMPLES,
     Point,
@@ -37,6 +36,7 @@ from benchmarks.decoders.in_pytorch import (
     built,
     kept_shape,
 )
+from benchmarks.decoders.published import BLOCKS
 
 PORT = "29531"
 LIMIT_S = 240.0

@@ -29,8 +29,10 @@ MOST_ROWS = 64
 
 LARGEST_HEAD = 256
 
-BLOCKS = (1, 2, 4)
-"""How many blocks a multiprocessor gets, about: the keys are shared out so."""
+BLOCKS = (1, 2, 3, 4)
+"""How many blocks a multiprocessor gets, at most: the keys are shared out so. With one more than
+fit at once, most multiprocessors would wait for the last blocks.
+"""
 
 MOST_SPLITS = 256
 """More would take the last block too long to merge."""
@@ -38,8 +40,8 @@ MOST_SPLITS = 256
 LEAST_KEYS = 128
 """A block has no fewer, unless there are no more."""
 
-MOST_SHARED_BYTES = 200_000
-"""What a block may have of a multiprocessor's shared memory."""
+HALF_OF_SHARED_BYTES = 100_000
+"""With so much of a multiprocessor's shared memory, two blocks are there at once."""
 
 
 class SplitAttention:
@@ -62,7 +64,7 @@ class SplitAttention:
         processors = int(cupy.cuda.Device().attributes["MultiProcessorCount"])
         most = min(MOST_SPLITS, -(-call.keys // LEAST_KEYS))
         for splits in dict.fromkeys(
-            min(most, -(-blocks * processors // wholes)) for blocks in BLOCKS
+            min(most, max(1, blocks * processors // wholes)) for blocks in BLOCKS
         ):
             yield _candidate(workspace, call, wholes, splits)
 
@@ -89,8 +91,10 @@ def _candidate(workspace: Workspace, call: Attention, wholes: int, splits: int) 
     result = workspace.result(call.output)
     operands = operands_of(workspace, call)
     line = 2 * (call.size + 16)
-    stages = 3 if 3 * 2 * ROWS * line * WARPS <= MOST_SHARED_BYTES // 2 else 2
-    shared = max(stages * 2 * ROWS * line * WARPS, 4 * WARPS * ROWS * call.size)
+    round_bytes = 2 * ROWS * line * WARPS
+    # Two rounds where two blocks fit so, but not with three.
+    stages = 2 if 2 * round_bytes <= HALF_OF_SHARED_BYTES < 3 * round_bytes else 3
+    shared = max(stages * round_bytes, 4 * WARPS * ROWS * call.size)
     kernel = _kernel(workspace.precision, call.size, stages, scoring_in(workspace, call))
     arrived = cupy.zeros(wholes, cupy.uint32)
     scratch = 0

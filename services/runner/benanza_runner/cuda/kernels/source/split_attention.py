@@ -230,9 +230,9 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
     }
   }
   __syncthreads();
-  const unsigned part = 16 * (SIZE + 2);
+  const unsigned part = 16 * (SIZE + 2), present = min(16u, rows - tile * 16);
   float* const mine = parts + (Step)blockIdx.x * part;
-  for (unsigned i = threadIdx.x; i < 16 * SIZE; i += 32 * WARPS) {
+  for (unsigned i = threadIdx.x; i < present * SIZE; i += 32 * WARPS) {
     const unsigned row = i / SIZE, column = i % SIZE;
     float larger = most_of[0][row], all = 0.0f, found = 0.0f;
     for (int w = 1; w < WARPS; ++w) larger = fmaxf(larger, most_of[w][row]);
@@ -246,7 +246,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
         mine[16 * SIZE + row] = larger;
         mine[16 * SIZE + 16 + row] = all;
       }
-    } else if (tile * 16 + row < rows) {
+    } else {
       const unsigned at = tile * 16 + row;
       result[batch * yb + (head * group + at % group) * yh + at / group * yr + column * yc] =
           store(biased(all == 0.0f ? 0.0f : found / all, value_bias,
@@ -267,7 +267,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
   __threadfence();
   const float* const found_by = parts + (Step)whole * splits * part;
   float* const factors = (float*)memory;  // of each part and row
-  if (threadIdx.x < 16) {
+  if (threadIdx.x < present) {
     const float* const highest = found_by + 16 * SIZE + threadIdx.x;
     float larger = NONE, all = 0.0f;
     #pragma unroll 8
@@ -282,7 +282,6 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
     sum_of[0][threadIdx.x] = all == 0.0f ? 0.0f : 1.0f / all;
   }
   __syncthreads();
-  const unsigned present = min(16u, rows - tile * 16);
   for (unsigned i = threadIdx.x; i < present * SIZE; i += 32 * WARPS) {
     const unsigned row = i / SIZE, column = i % SIZE, at = tile * 16 + row;
     float found = 0.0f;

@@ -12,6 +12,7 @@ COROUTINES = """
 #define __restrict__
 #define __align__(size) alignas(size)
 #define __launch_bounds__(threads)
+#define __syncwarp()
 static struct { unsigned x; } blockIdx, threadIdx;
 
 // The threads of a block: each runs until it waits, and then the next one.
@@ -46,6 +47,85 @@ template <int groups> static void wait_for_copies() {
 }
 """
 """`MANY` threads, each with at most `MOST_COPIES` under way, which are made late if `LATE`."""
+
+NUMBERS = """
+#include <math.h>
+struct uint4 { unsigned x, y, z, w; };
+struct alignas(16) float4 { float x, y, z, w; };
+struct alignas(16) int4 { int x, y, z, w; };
+static int min(int a, int b) { return a < b ? a : b; }
+static unsigned min(unsigned a, unsigned b) { return a < b ? a : b; }
+static unsigned atomicAdd(unsigned* p, unsigned by) { return (*p += by) - by; }
+static int __float_as_int(float v) { int bits; memcpy(&bits, &v, 4); return bits; }
+static float __int_as_float(int bits) { float v; memcpy(&v, &bits, 4); return v; }
+static float __uint_as_float(unsigned bits) { return __int_as_float((int)bits); }
+#define __threadfence()
+#define __ldcg(p) (*(p))
+#define __expf expf
+"""
+"""Types and functions of CUDA."""
+
+LOADS_ON_THE_CPU = """
+static const char* rows_at[MANY];
+static void four(unsigned* r, const void* p) {
+  rows_at[threadIdx.x] = (const char*)p;
+  wait();
+  const unsigned warp = threadIdx.x / 32 * 32, lane = threadIdx.x % 32;
+  for (int i = 0; i < 4; ++i) memcpy(r + i, rows_at[warp + i * 8 + lane / 4] + lane % 4 * 4, 4);
+  wait();
+}
+static void four_turned(unsigned* r, const void* p) {
+  rows_at[threadIdx.x] = (const char*)p;
+  wait();
+  const unsigned warp = threadIdx.x / 32 * 32, lane = threadIdx.x % 32;
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 2; ++j)
+      memcpy((char*)(r + i) + 2 * j, rows_at[warp + i * 8 + lane % 4 * 2 + j] + lane / 4 * 2, 2);
+  wait();
+}
+static float exchanged[MANY];
+static float __shfl_xor_sync(unsigned, float v, int by) {
+  exchanged[threadIdx.x] = v;
+  wait();
+  const float other = exchanged[threadIdx.x ^ by];
+  wait();
+  return other;
+}
+"""
+"""What lanes of a warp exchange, by the layouts of `ldmatrix` in NVIDIA's PTX ISA."""
+
+HALVES = """
+typedef unsigned short T;
+#if HALF
+static float load(T v) { _Float16 h; memcpy(&h, &v, 2); return h; }
+static T store(float v) { const _Float16 h = v; T r; memcpy(&r, &h, 2); return r; }
+#else
+static float load(T v) { return __uint_as_float(v << 16); }
+static T store(float v) {
+  unsigned bits;
+  memcpy(&bits, &v, 4);
+  return bits + 0x7fff + (bits >> 16 & 1) >> 16;
+}
+#endif
+static unsigned packed(float low, float high) { return (unsigned)store(high) << 16 | store(low); }
+static unsigned fragments[MANY][6];
+static float element(unsigned thread, int fragment, int k) {
+  return load(fragments[thread + k % 8 / 2][fragment + k / 8 * (fragment < 4 ? 2 : 1)]
+              >> k % 2 * 16);
+}
+static void multiply(float* c, const unsigned* a, const unsigned* b) {
+  memcpy(fragments[threadIdx.x], a, 16);
+  memcpy(fragments[threadIdx.x] + 4, b, 8);
+  wait();
+  const unsigned warp = threadIdx.x / 32 * 32, lane = threadIdx.x % 32;
+  for (int i = 0; i < 4; ++i) {
+    const unsigned row = warp + lane / 4 * 4, column = warp + (lane % 4 * 2 + i % 2) * 4;
+    for (int k = 0; k < 16; ++k) c[i] += element(row, i / 2, k) * element(column, 4, k);
+  }
+  wait();
+}
+"""
+"""Floats of 16 bits, fp16 if `HALF` and else bf16, and their product of fragments."""
 
 RUNNING = """
 static unsigned finished;

@@ -18,35 +18,24 @@ from benanza_runner.cuda.kernels.integers.scaling import scaled_source
 from benanza_runner.cuda.kernels.source.eight_bit_tensor_cores import (
     TILES,
     Tile,
-    instructions,
+    product_of,
     source,
     windows,
 )
-from benanza_runner.cuda.kernels.source.tensor_cores import COPIES
-from tests.runner.cuda.kernels.source.coroutines import COROUTINES, RUNNING
+from benanza_runner.cuda.kernels.source.tensor_cores import COPIES, LOADS
+from tests.runner.cuda.kernels.source.coroutines import (
+    COROUTINES,
+    LOADS_ON_THE_CPU,
+    NUMBERS,
+    RUNNING,
+)
 
 pytestmark = [pytest.mark.integration, pytest.mark.needs_program("c++")]
 
 MOST_SHARED_BYTES = 227 << 10
 """Of a block, on GPUs of Hopper's generation. Source: CUDA C++ Programming Guide."""
 
-_CUDA = """
-#include <math.h>
-struct alignas(16) float4 { float x, y, z, w; };
-struct alignas(16) int4 { int x, y, z, w; };
-static int __float_as_int(float v) { int bits; memcpy(&bits, &v, 4); return bits; }
-static float __int_as_float(int bits) { float v; memcpy(&v, &bits, 4); return v; }
-"""
-
-_INSTRUCTIONS = """
-static const char* rows[MANY];
-static void four(unsigned* r, const char* p) {
-  rows[threadIdx.x] = p;
-  wait();
-  const unsigned warp = threadIdx.x / 32 * 32, lane = threadIdx.x % 32;
-  for (int i = 0; i < 4; ++i) memcpy(r + i, rows[warp + i * 8 + lane / 4] + lane % 4 * 4, 4);
-  wait();
-}
+_PRODUCT = """
 static unsigned char parts[MANY][6][4];
 static Sum number(unsigned char bits, bool is_signed) {
 #if FLOAT8
@@ -94,7 +83,7 @@ def ran(call: Quantised, tile: Tile, operands: list[Array], late: bool, folder: 
     sums = windows(call.sums)
     scaled = scaled_source("fp32", call)
     text = source(sums, call.input_element, tile, scaled)
-    for part in (COPIES, instructions(call.input_element), scaled):
+    for part in (COPIES, LOADS, product_of(call.input_element), scaled):
         assert part in text
         text = text.replace(part, "")
     text = text.replace("extern __shared__ __align__(16)", "extern")
@@ -107,8 +96,8 @@ def ran(call: Quantised, tile: Tile, operands: list[Array], late: bool, folder: 
         "SIGNED": int(call.input_element == "int8"),
     }
     head = "".join(f"#define {name} {value}\n" for name, value in defined.items())
-    plain = (scaled + _INSTRUCTIONS + text).replace("#pragma unroll", "//")
-    written = "".join((head, COROUTINES, _CUDA, plain, _START, RUNNING))
+    plain = (scaled + _PRODUCT + text).replace("#pragma unroll", "//")
+    written = "".join((head, COROUTINES, NUMBERS, LOADS_ON_THE_CPU, plain, _START, RUNNING))
     (folder / "eight.cpp").write_text(written, encoding="utf-8")
     command = "c++ -O1 -std=c++17 -w -shared -fPIC -o eight.so eight.cpp".split()
     subprocess.run(command, check=True, cwd=folder)

@@ -20,54 +20,24 @@ from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_runner.cuda.kernels.source.tensor_cores import instructions
 from benanza_schemas.layer import Precision
 from tests.runner.cuda.in_numpy.calls import packed_product
-from tests.runner.cuda.kernels.source.coroutines import COROUTINES, RUNNING
+from tests.runner.cuda.kernels.source.coroutines import (
+    COROUTINES,
+    HALVES,
+    NUMBERS,
+    RUNNING,
+)
 
 pytestmark = [pytest.mark.integration, pytest.mark.needs_program("c++")]
 
 _CUDA = """
-#define __threadfence()
-#define __ldcg(p) (*(p))
-struct uint4 { unsigned x, y, z, w; };
-static int min(int a, int b) { return a < b ? a : b; }
-static unsigned atomicAdd(unsigned* p, unsigned by) { return (*p += by) - by; }
-static float __uint_as_float(unsigned bits) { float v; memcpy(&v, &bits, 4); return v; }
 static unsigned __byte_perm(unsigned x, unsigned y, unsigned which) {
   const unsigned long long both = (unsigned long long)y << 32 | x;
   unsigned r = 0;
   for (int i = 0; i < 4; ++i) r |= (unsigned)(both >> (which >> 4 * i & 7) * 8 & 255) << 8 * i;
   return r;
 }
-typedef unsigned short T;
-#if HALF
-static float load(T v) { _Float16 h; memcpy(&h, &v, 2); return h; }
-static T store(float v) { const _Float16 h = v; T r; memcpy(&r, &h, 2); return r; }
-#else
-static float load(T v) { return __uint_as_float(v << 16); }
-static T store(float v) {
-  unsigned bits;
-  memcpy(&bits, &v, 4);
-  return bits + 0x7fff + (bits >> 16 & 1) >> 16;
-}
-#endif
-static unsigned packed(float low, float high) { return (unsigned)store(high) << 16 | store(low); }
 static unsigned fused(unsigned x, unsigned y, unsigned z) {
   return packed(load(x) * load(y) + load(z), load(x >> 16) * load(y >> 16) + load(z >> 16));
-}
-static unsigned fragments[MANY][6];
-static float element(unsigned thread, int fragment, int k) {
-  return load(fragments[thread + k % 8 / 2][fragment + k / 8 * (fragment < 4 ? 2 : 1)]
-              >> k % 2 * 16);
-}
-static void multiply(float* c, const unsigned* a, const unsigned* b) {
-  memcpy(fragments[threadIdx.x], a, 16);
-  memcpy(fragments[threadIdx.x] + 4, b, 8);
-  wait();
-  const unsigned warp = threadIdx.x / 32 * 32, lane = threadIdx.x % 32;
-  for (int i = 0; i < 4; ++i) {
-    const unsigned row = warp + lane / 4 * 4, column = warp + (lane % 4 * 2 + i % 2) * 4;
-    for (int k = 0; k < 16; ++k) c[i] += element(row, i / 2, k) * element(column, 4, k);
-  }
-  wait();
 }
 """
 """What else CUDA and `instructions` define."""
@@ -131,9 +101,8 @@ def ran(
         "SHARED": tiling.shared_bytes(call.bits),
     }
     head = "".join(f"#define {name} {value}\n" for name, value in defined.items())
-    whole = "".join(
-        (head, COROUTINES, _CUDA, text.replace("#pragma unroll", "//"), _START, RUNNING)
-    )
+    kernel = text.replace("#pragma unroll", "//")
+    whole = "".join((head, COROUTINES, NUMBERS, HALVES, _CUDA, kernel, _START, RUNNING))
     (folder / "tiles.cpp").write_text(whole, encoding="utf-8")
     command = "c++ -O1 -std=c++17 -w -shared -fPIC -o tiles.so tiles.cpp".split()
     subprocess.run(command, check=True, cwd=folder)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from benanza_runner.cuda.calls import Convolution, EightBitProduct
 from benanza_runner.cuda.elements import FLOAT8
-from benanza_runner.cuda.kernels.source.tensor_cores import COPIES
+from benanza_runner.cuda.kernels.source.tensor_cores import COPIES, LOADS
 
 CHUNK = 16
 """Bytes that a thread copies at once."""
@@ -109,25 +109,19 @@ def source(sums: Convolution, element: str, tile: Tile, scaled: str) -> str:
         "THREADS": tile.threads,
     }
     constants = "".join(f"#define {name} {number}\n" for name, number in numbers.items())
-    return f"{scaled}\n{COPIES}{instructions(element)}{constants}{_SOURCE}"
+    return f"{scaled}\n{COPIES}{LOADS}{product_of(element)}{constants}{_SOURCE}"
 
 
-def instructions(element: str) -> str:
-    """Functions for elements of a type: `four` reads four matrices of 8 rows of 16 bytes from
-    shared memory as fragments, and `add_product` adds a product of fragments to sums.
-    """
+def product_of(element: str) -> str:
+    """The function `add_product`, which adds a product of fragments of this type to sums."""
     kind = "f32" if element == FLOAT8 else "s32"
     weights = "e4m3" if element == FLOAT8 else "s8"
     register = "f" if element == FLOAT8 else "r"
-    text = _INSTRUCTIONS.replace("TYPES", f"{kind}.{_TYPES[element]}.{weights}.{kind}")
+    text = _PRODUCT.replace("TYPES", f"{kind}.{_TYPES[element]}.{weights}.{kind}")
     return text.replace('"+r"', f'"+{register}"')
 
 
-_INSTRUCTIONS = """
-__device__ __forceinline__ void four(unsigned* r, const char* p) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-      : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(address(p)) : "memory");
-}
+_PRODUCT = """
 __device__ __forceinline__ void add_product(Sum* c, const unsigned* a, const unsigned* b) {
   asm volatile("mma.sync.aligned.m16n8k32.row.col.TYPES "
       "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"

@@ -9,7 +9,7 @@ of `mma.m16n8k16` and `ldmatrix` in NVIDIA's PTX ISA.
 
 from benanza_runner.cuda.kernels.source.scores import Scoring, scoring_source
 from benanza_runner.cuda.kernels.source.storage import PREAMBLE
-from benanza_runner.cuda.kernels.source.tensor_cores import instructions
+from benanza_runner.cuda.kernels.source.tensor_cores import LOADS, instructions
 from benanza_schemas.layer import Precision
 
 ROWS = 16
@@ -29,7 +29,7 @@ def source(precision: Precision, size: int, stages: int, scoring: Scoring) -> st
 #define STAGES {stages}
 #define WARPS {WARPS}
 {scoring_source(scoring)}
-{instructions(precision)}
+{instructions(precision)}{LOADS}
 {_SOURCE}"""
 
 
@@ -39,17 +39,9 @@ _SOURCE = """
 #define CHUNKS (16 * SIZE / 8)
 #define COLUMNS (SIZE / 8)
 
-__device__ __forceinline__ void four(unsigned* r, const T* p) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-      : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(address(p)) : "memory");
-}
-__device__ __forceinline__ void four_turned(unsigned* r, const T* p) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
-      : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(address(p)) : "memory");
-}
-// The largest or the sum of a row, which four lanes that follow each other share.
-__device__ __forceinline__ float over_row(float v, bool largest) {
-  for (int offset = 1; offset < 4; offset *= 2) {
+// The largest or the sum of what so many lanes that follow each other have.
+__device__ __forceinline__ float over_lanes(float v, int lanes, bool largest) {
+  for (int offset = 1; offset < lanes; offset *= 2) {
     const float other = __shfl_xor_sync(0xffffffffu, v, offset);
     v = largest ? fmaxf(v, other) : v + other;
   }
@@ -174,7 +166,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
     for (int h = 0; h < 2; ++h) {
       const float found = fmaxf(fmaxf(score[0][2 * h], score[0][2 * h + 1]),
                                 fmaxf(score[1][2 * h], score[1][2 * h + 1]));
-      const float larger = fmaxf(most[h], over_row(found, true));
+      const float larger = fmaxf(most[h], over_lanes(found, 4, true));
       const float base = larger == NONE ? 0.0f : larger;
       factor[h] = __expf(most[h] - base);
       most[h] = larger;
@@ -184,7 +176,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
         #pragma unroll
         for (int i = 2 * h; i < 2 * h + 2; ++i)
           added += score[n][i] = __expf(score[n][i] - base);
-      sum[h] = sum[h] * factor[h] + over_row(added, false);
+      sum[h] = sum[h] * factor[h] + over_lanes(added, 4, false);
     }
     const unsigned share[4] = {packed(score[0][0], score[0][1]), packed(score[0][2], score[0][3]),
                                packed(score[1][0], score[1][1]), packed(score[1][2], score[1][3])};
@@ -265,32 +257,46 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
   __syncthreads();
   if (!last) return;
   __threadfence();
+  // Eight threads look at the parts of a row in turn, and each puts four columns of it together.
   const float* const found_by = parts + (Step)whole * splits * part;
   float* const factors = (float*)memory;  // of each part and row
-  if (threadIdx.x < present) {
-    const float* const highest = found_by + 16 * SIZE + threadIdx.x;
-    float larger = NONE, all = 0.0f;
-    #pragma unroll 8
-    for (unsigned s = 0; s < splits; ++s) larger = fmaxf(larger, __ldcg(highest + s * part));
-    #pragma unroll 8
-    for (unsigned s = 0; s < splits; ++s) {
+  const unsigned looked_at = threadIdx.x / 8;
+  const float* const highest = found_by + 16 * SIZE + looked_at;
+  float larger = NONE, all = 0.0f;
+  if (looked_at < present)
+    #pragma unroll 4
+    for (unsigned s = threadIdx.x % 8; s < splits; s += 8)
+      larger = fmaxf(larger, __ldcg(highest + s * part));
+  larger = over_lanes(larger, 8, true);
+  if (looked_at < present)
+    #pragma unroll 4
+    for (unsigned s = threadIdx.x % 8; s < splits; s += 8) {
       const float most_seen = __ldcg(highest + s * part);
       const float factor = most_seen == NONE ? 0.0f : __expf(most_seen - larger);
-      factors[s * 16 + threadIdx.x] = factor;
+      factors[s * 16 + looked_at] = factor;
       all += factor * __ldcg(highest + s * part + 16);
     }
-    sum_of[0][threadIdx.x] = all == 0.0f ? 0.0f : 1.0f / all;
-  }
+  all = over_lanes(all, 8, false);
+  if (looked_at < present && threadIdx.x % 8 == 0)
+    sum_of[0][looked_at] = all == 0.0f ? 0.0f : 1.0f / all;
   __syncthreads();
-  for (unsigned i = threadIdx.x; i < present * SIZE; i += 32 * WARPS) {
-    const unsigned row = i / SIZE, column = i % SIZE, at = tile * 16 + row;
-    float found = 0.0f;
-    #pragma unroll 8
-    for (unsigned s = 0; s < splits; ++s)
-      found += factors[s * 16 + row] * __ldcg(found_by + s * part + i);
-    result[batch * yb + (head * group + at % group) * yh + at / group * yr + column * yc] =
-        store(biased(found * sum_of[0][row], value_bias,
-                     (head * group + at % group) * SIZE + column));
+  for (unsigned i = threadIdx.x; i < present * SIZE / 4; i += 32 * WARPS) {
+    const unsigned row = i / (SIZE / 4), column = i % (SIZE / 4) * 4, at = tile * 16 + row;
+    float found[4] = {};
+    #pragma unroll 16
+    for (unsigned s = 0; s < splits; ++s) {
+      const float4 four = __ldcg((const float4*)(found_by + s * part) + i);
+      const float factor = factors[s * 16 + row];
+      found[0] += factor * four.x;
+      found[1] += factor * four.y;
+      found[2] += factor * four.z;
+      found[3] += factor * four.w;
+    }
+    T* const to = result + batch * yb + (head * group + at % group) * yh + at / group * yr;
+    #pragma unroll
+    for (int j = 0; j < 4; ++j)
+      to[(column + j) * yc] = store(biased(found[j] * sum_of[0][row], value_bias,
+                                           (head * group + at % group) * SIZE + column + j));
   }
 }
 """

@@ -37,6 +37,20 @@ template <int groups> __device__ __forceinline__ void wait_for_copies() {
 """
 """Functions that move 16 bytes to shared memory while a thread goes on, or clear them there."""
 
+LOADS = """
+__device__ __forceinline__ void four(unsigned* r, const void* p) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+      : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(address(p)) : "memory");
+}
+__device__ __forceinline__ void four_turned(unsigned* r, const void* p) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+      : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(address(p)) : "memory");
+}
+"""
+"""Functions that read four matrices of eight rows of 16 bytes from shared memory as fragments; or
+those that have their rows as columns, of elements of two bytes. A lane has the address of a row.
+"""
+
 _SOURCE = """
 __device__ __forceinline__ void multiply(float* c, const unsigned* a, const unsigned* b) {
   asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.TYPE.TYPE.f32 "

@@ -25,28 +25,31 @@ class GraphTimer:
 
     def replayed(self, run: Run, calls: int) -> Batch:
         """One replay of a graph of so many calls. Raises what `run` raises."""
-        graph = self._captured(run, calls)
-        graph.upload(self._stream)
+        graph, with_peers = self._captured(run, calls)
+        # On two H200s, graphs of both ran that were launched without this, and only these.
+        if not with_peers:
+            graph.upload(self._stream)
 
         def replay() -> Timing:
             return Timing(self._timed_us(lambda: graph.launch(self._stream)), disturbed=False)
 
         return Batch(replay, calls)
 
-    def _captured(self, run: Run, calls: int) -> Any:
+    def _captured(self, run: Run, calls: int) -> tuple[Any, bool]:
+        """The graph, and whether other GPUs have a part in it."""
         # Once results were read, it may be another: then kernels would be left out of the graph.
         self._stream.use()
         self._stream.begin_capture()
         try:
             for _ in range(calls):
                 run()
-            rejoin_peers(self._stream)
+            with_peers = rejoin_peers(self._stream)
         except Exception:
             # The call's own error says what went wrong; ending the broken capture raises another.
             with suppress(cupy.cuda.runtime.CUDARuntimeError):
                 self._stream.end_capture()
             raise
-        return self._stream.end_capture()
+        return self._stream.end_capture(), with_peers
 
     def _timed_us(self, work: Run) -> float:
         self._start.record(self._stream)

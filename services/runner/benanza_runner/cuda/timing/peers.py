@@ -53,13 +53,17 @@ class Peers:
                     stream.wait_event(self._events[0])
         return [main, *self._streams.values()]
 
-    def rejoin(self, main: Any) -> None:
-        """Has the capture of a stream wait for the peers' work that is part of it."""
-        for rank, stream in self._streams.items():
-            if stream.is_capturing():
-                with cupy.cuda.Device(rank):
-                    self._events[rank].record(stream)
-                main.wait_event(self._events[rank])
+    def rejoin(self, main: Any) -> bool:
+        """Has the capture of a stream wait for the peers' work that is part of it, if any is.
+
+        Returns whether any is.
+        """
+        joined = {r: stream for r, stream in self._streams.items() if stream.is_capturing()}
+        for rank, stream in joined.items():
+            with cupy.cuda.Device(rank):
+                self._events[rank].record(stream)
+            main.wait_event(self._events[rank])
+        return bool(joined)
 
     def connect(self) -> None:
         """Lets each GPU read and write the memory of the others. Raises `UnsupportedError` where
@@ -99,10 +103,13 @@ def peers_of(ranks: int) -> Peers:
     return Peers(ranks)
 
 
-def rejoin_peers(main: Any) -> None:
-    """Has the capture of a stream wait for all peers' work that is part of it."""
-    for peers in _opened:
-        peers.rejoin(main)
+def rejoin_peers(main: Any) -> bool:
+    """Has the capture of a stream wait for all peers' work that is part of it, if any is.
+
+    Returns whether any is.
+    """
+    joined = [peers.rejoin(main) for peers in _opened]
+    return any(joined)
 
 
 def all_devices_of(call: Call, own: DeviceLock) -> AbstractContextManager[object]:

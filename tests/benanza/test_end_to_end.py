@@ -93,12 +93,14 @@ BOUND = record(
         "critical_path": {"type": "array", "items": {"type": "string"}},
     }
 )
+OF_LAYERS = (
+    *("models", "total", "unique", "unique_of_model", "of_one_model"),
+    *("known", "benchmarked", "split", "failed"),
+)
 DOCUMENT = record(
     {
         "bounds": {"type": "array", "items": BOUND},
-        "layers": record(
-            dict.fromkeys(("total", "unique", "known", "benchmarked", "split", "failed"), COUNT)
-        ),
+        "layers": record(dict.fromkeys(OF_LAYERS, COUNT)),
         "seconds": {"type": "object", "additionalProperties": TIME},
         "errors": {"type": "array", "items": record({"model": TEXT, "reason": TEXT})},
     }

@@ -4,7 +4,7 @@ ALTER TABLE models
     ADD COLUMN IF NOT EXISTS quantised LowCardinality(String)
         COMMENT 'Type that its weights were given: int8, fp8 or int4; empty for those of the file'
         AFTER dims,
-    ADD COLUMN IF NOT EXISTS tensor_parallel UInt32 DEFAULT 1
+    ADD COLUMN IF NOT EXISTS tensor_parallel UInt64 DEFAULT 1
         COMMENT 'GPUs over which it is split; bounds are those of one of them'
         AFTER quantised;
 
@@ -19,7 +19,7 @@ CREATE OR REPLACE VIEW known_models
     batch            UInt64                  COMMENT 'Batch size, in samples',
     dims             Map(String, UInt64)     COMMENT 'Named dimensions and the sizes they were given',
     quantised        LowCardinality(String)  COMMENT 'Type that its weights were given: int8, fp8 or int4; empty for those of the file',
-    tensor_parallel  UInt32                  COMMENT 'GPUs over which it is split; bounds are those of one of them',
+    tensor_parallel  UInt64                  COMMENT 'GPUs over which it is split; bounds are those of one of them',
     layer_names      Array(String)           COMMENT 'Names of the layers in this model, by position; empty where they are those of architecture_layers'
 )
 AS SELECT

@@ -36,7 +36,7 @@ CHECKSUMS = {
     "0012_claims.sql": "7621c4fc73240fb41e68f0867521c8a4411e8d27c29f70a95bd6a0d749421d98",
     "0013_recorded_runs.sql": "1cbf937d4ad3f5ba1b2e8078a9638b427ddb42aad0368fe8e425383995bc7e89",
     "0014_integer_rates.sql": "fabdad6d43e5254d72b25c4e503a48dcade1a9a40701b6cdd4b24d7a0657322c",
-    "0015_derived_models.sql": "69fcd93d47937b0f5488d01c4d4efe5d4327006985908fa15cd9b7b196cbb7ba",
+    "0015_derived_models.sql": "eacb5b4c8a88b3b8929471a17eede1acd279c07a7aa76ac497ac31c6d9a726b9",
 }
 """SHA-256 of each migration as it was released."""
 

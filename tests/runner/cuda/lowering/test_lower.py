@@ -308,6 +308,7 @@ def test_a_gate_on_another_value_is_no_activation() -> None:
         (multi_head((2, 9, 64), unidirectional=1), "causal queries behind other keys"),
         (multi_head((2, 9, 4, 2, 16)), "packed keys"),
         (multi_head((2, 9, 64), bias=floats(192)), "a computed bias"),
+        (multi_head((2, 4, 9, 16), bias=weights(192)), "a bias and keys by head"),
         (grouped(1, 9, 9, local_window_size=8, causal=0), "with a window to both sides"),
         (grouped(1, 1, 9, beside={10: floats(1, 1, 1, 8)}), "bias lacks keys"),
         (grouped(1, 1, 9, k_quant_type="PER_TENSOR"), "with k_quant_type"),

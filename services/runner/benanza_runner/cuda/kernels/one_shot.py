@@ -53,7 +53,8 @@ class OneShotCollectives:
             workspace.precision, width // element_bytes, call.ranks, isinstance(call, AllReduce)
         )
         packs = operand.array.nbytes // width
-        for blocks in BLOCKS:
+        at_once = int(cupy.cuda.Device().attributes["MultiProcessorCount"])
+        for blocks in (count for count in BLOCKS if count <= at_once):
             few = blocks < BLOCKS[-1] and packs > blocks * THREADS * MOST_TURNS
             if (blocks - 1) * THREADS < packs and not few:
                 sizes = packs, together * element_bytes // width

@@ -97,9 +97,11 @@ class _Run:
 
         streams = self._peers.streams()
         nccl.groupStart()
-        for start, stream in zip(self._starts, streams, strict=True):
-            start(stream)
-        nccl.groupEnd()
+        try:
+            for start, stream in zip(self._starts, streams, strict=True):
+                start(stream)
+        finally:
+            nccl.groupEnd()
         if self._after is not None:
             self._after()
 

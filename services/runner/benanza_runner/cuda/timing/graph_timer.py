@@ -26,8 +26,11 @@ class GraphTimer:
     def replayed(self, run: Run, calls: int) -> Batch:
         """One replay of a graph of so many calls. Raises what `run` raises."""
         graph, with_peers = self._captured(run, calls)
-        # On two H200s, graphs of both ran that were launched without this, and only these.
-        if not with_peers:
+        if with_peers:
+            # A script that didn't upload such graphs ran them; the runner did, and didn't end.
+            graph.launch(self._stream)
+            self._stream.synchronize()
+        else:
             graph.upload(self._stream)
 
         def replay() -> Timing:

@@ -86,7 +86,12 @@ def key_mask(
         if not given(operator, bias):
             return (), (), OMITTED
         index = operator.inputs[bias]
-        return layer.tensors[index].shape, (), index
+        added = layer.tensors[index].shape
+        if added[2:] != scores[2:] or any(
+            size not in (1, all_of) for size, all_of in zip(added, scores, strict=False)
+        ):
+            raise _refused(operator, f"a bias of shape {added}")
+        return added, (), index
     if given(operator, bias):
         raise _refused(operator, "a mask and a bias of scores")
     if shape not in ((batch, keys), (batch, queries, keys)):

@@ -78,6 +78,9 @@ def lower_multi_head(layer: Layer, values: Mapping[int, Array]) -> Lowering:
         bias = operator.inputs[OPERANDS_BIAS]
         if not layer.tensors[bias].constant:
             raise _refused("a computed bias")
+        if len(key) == 4:
+            # ONNX Runtime adds no bias to what has its heads apart; its documents don't say so.
+            raise _refused("a bias and keys by head")
         # That of the keys adds the same to all scores of a query, and changes no softmax.
         operands |= {"query_bias": values[bias][:wide], "value_bias": values[bias][2 * wide :]}
         weights |= {"query_bias", "value_bias"}

@@ -72,7 +72,7 @@ def lower_experts(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     swiglu = kind == "swiglu"
     # Other activations ignore it: it says where SwiGLU's two products are.
     fusion = operator.integer("swiglu_fusion", 0) if swiglu else 0
-    if swiglu and has_third == (fusion > 0):
+    if fusion not in (0, 1, CONCATENATED) or (swiglu and has_third == (fusion > 0)):
         raise _refused(operator, f"swiglu_fusion {fusion} and these products")
     up = _weights(layer, values, 0)
     if has_third:

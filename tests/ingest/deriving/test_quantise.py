@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from onnx import numpy_helper
 
 from benanza_ingest.errors import ModelError
 from benanza_ingest.extract import extract
@@ -13,6 +14,7 @@ from benanza_ingest.resolving.types import tensor_type
 from benanza_schemas.events.derivation import Derivation, Quantised
 from tests.ingest.deriving.numeric import graph_of, quantised, run
 from tests.ingest.deriving.small_models import Model, conv_net, mlp, shared
+from tests.ingest.onnx_text import proto
 
 NEAR = {"int8": 0.03, "fp8": 0.08, "int4": 0.15}
 """The root of the mean square error allowed, as a share of that of the results."""
@@ -113,7 +115,7 @@ def test_what_stays_in_floats_is_named() -> None:
     assert notes(conv_net(), "int4") == (
         "1 product in int4",
         "2 products stay in floats, such as 'c1': int4 is for MatMul and Gemm",
-        "'g3' stays in floats: their sums of 16 numbers aren't of whole blocks of 32",
+        "'g3' stays in floats: sums of 16 numbers aren't of whole blocks of 32",
     )
     assert notes(shared(), "fp8") == (
         "3 products in fp8",
@@ -133,14 +135,14 @@ def test_a_gemm_with_a_factor_stays_in_floats_with_int4_alone() -> None:
 def test_a_model_without_products_is_refused() -> None:
     model = Model("x")
     model.add("Relu", "x", "y")
-    with pytest.raises(ModelError, match=r"nothing .* in int8 \(it has no Conv, Gemm or MatMul\)"):
+    with pytest.raises(ModelError, match=r"nothing .* in int8: it has no Conv, Gemm or MatMul"):
         notes(model, "int8")
 
 
 def test_a_model_none_of_whose_products_fits_is_refused_with_the_reasons() -> None:
     model = Model("x")
     model.add("MatMul", f"{model.weight('w', 8, 3)} x", "y")
-    with pytest.raises(ModelError, match=r"nothing .* int4 \('y' stays .* weights come first\)"):
+    with pytest.raises(ModelError, match=r"nothing .* int4: 'y' stays .* weights come first"):
         notes(model, "int4")
 
 
@@ -149,3 +151,15 @@ def test_a_quantised_model_is_refused() -> None:
     once = quantised(model.made("y"), "int8", model.feeds())
     with pytest.raises(ModelError, match=r"int4 of a model that is quantised already.*x/Q"):
         graph_of(once, Derivation("int4"))
+
+
+def test_a_bias_with_more_axes_than_the_product_is_added_behind_it() -> None:
+    model = proto("""g (float[4,64] x) => (float[1,1,4,64] y) {
+        p = MatMul(x, w)
+        y = Add(p, b)
+    }""")
+    for name, shape in (("w", (64, 64)), ("b", (1, 1, 1, 64))):
+        weights = np.ones(shape, np.float32)
+        model.graph.initializer.append(numpy_helper.from_array(weights, name))
+    layers = extract(model.SerializeToString(), derivation=Derivation("int4")).layers
+    assert [layer.op for layer in layers] == ["MatMulNBits", "Add"]

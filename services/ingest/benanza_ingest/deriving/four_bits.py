@@ -28,11 +28,13 @@ class FourBits:
     def nodes(self, known: FloatProduct) -> list[Node] | str:
         """What runs instead of a product of matrices, or why its weights can't be packed."""
         if known.depth % BLOCK:
-            return f"their sums of {known.depth} numbers aren't of whole blocks of {BLOCK}"
+            return f"sums of {known.depth} numbers aren't of whole blocks of {BLOCK}"
         node = known.node
         factors = attribute(node, "alpha", 1.0), attribute(node, "beta", 1.0)
-        if factors != (1.0, 1.0) or attribute(node, "transA", 0):
-            return "they have factors, or a transposed operand"
+        if factors != (1.0, 1.0):
+            return "alpha or beta isn't 1"
+        if attribute(node, "transA", 0):
+            return "the data are transposed"
         if (known.weights, known.axis) not in self._packed:
             self._packed[known.weights, known.axis] = self._pack(known)
         packed, scales = self._packed[known.weights, known.axis]
@@ -77,6 +79,8 @@ class FourBits:
                 made = left[places[sums]] if sums in places else None
                 if made is None or len(made.inputs) > _BIAS or bias not in self._graph.constants:
                     continue
+                if self._dims(node.outputs[0]) != self._dims(sums):
+                    continue  # the bias has more axes
                 if row := self._row(bias, self._dims(sums)[-1]):
                     left[places[sums]] = replace(_with_bias(made, row), outputs=node.outputs)
                     gone.add(place)

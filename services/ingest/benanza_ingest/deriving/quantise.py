@@ -53,7 +53,7 @@ def quantise(graph: Graph, to: Quantised) -> list[str]:
     notes = [_stay(products, why) for why, products in left.items()]
     if not count:
         why = "; ".join(notes) or "it has no Conv, Gemm or MatMul"
-        raise ModelError(f"nothing of the model can be in {to} ({why}); leave out --quantised")
+        raise ModelError(f"nothing of the model can be in {to}: {why}")
     graph.nodes = form.with_biases(nodes) if isinstance(form, FourBits) else nodes
     return [f"{count:,} {'product' if count == 1 else 'products'} in {to}", *notes]
 

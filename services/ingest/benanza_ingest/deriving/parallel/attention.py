@@ -54,6 +54,8 @@ def _of_onnx(reading: Reading) -> None:
 def _grouped(reading: Reading) -> None:
     """GroupQueryAttention, whose queries, keys and values may lie in one input."""
     heads, groups = reading.attribute("num_heads", 0), reading.attribute("kv_num_heads", 0)
+    if not heads or not groups:
+        raise CannotKeepError("it has no heads")
     reading.divide("num_heads")
     reading.divide("kv_num_heads")
     if reading.has(1):

@@ -158,6 +158,8 @@ def _slice(reading: Reading) -> None:
     if not places:
         reading.keep(state.axis, state.segments)
         return
+    if len(places) > 1:
+        raise CannotKeepError("it names an axis twice")
     (place,) = places
     step = int(reading.value(4)[place]) if reading.has(4) else 1
     if step != 1:

@@ -118,6 +118,7 @@ def _sizes(product: ProductWorth) -> str:
     """Rows, sums and columns of a product of matrices: `8×4096×14336`; the filter of others."""
     if product.op == "Conv" or not product.data or len(product.weights) != 2:
         return dimensions(product.weights) if product.weights else "-"
-    depth = product.data[-1]
+    # Data that the product transposes have their sums along the first axis.
+    depth = product.data[-1] if product.data[-1] in product.weights else product.data[0]
     rows, columns = prod(product.data) // depth, prod(product.weights) // depth
     return dimensions((rows, depth, columns))

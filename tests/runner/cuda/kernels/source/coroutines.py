@@ -1,6 +1,7 @@
-"""CUDA's blocks on this machine's processor: threads are coroutines that run up to each exchange.
+"""CUDA's blocks on this machine's processor: threads are coroutines.
 
-All threads of a block wait equally often, so that one who waits finds all others where it is.
+One that waits for its warp or its block lets the next one run. Those that have ended are not waited
+for.
 """
 
 COROUTINES = """
@@ -12,17 +13,60 @@ COROUTINES = """
 #define __restrict__
 #define __align__(size) alignas(size)
 #define __launch_bounds__(threads)
-#define __syncwarp()
-static struct { unsigned x; } blockIdx, threadIdx;
+static struct { unsigned x, y; } blockIdx, threadIdx, blockDim;
 
-// The threads of a block: each runs until it waits, and then the next one.
+// The threads of a block: each runs until it waits for others, and then the next one.
 static ucontext_t threads[MANY], ended;
-static void wait() {
+static bool done[MANY];
+static unsigned arrived_at[MANY / 32 + 1], round_of[MANY / 32 + 1];
+static void let_others_run() {
   const unsigned mine = threadIdx.x;
-  threadIdx.x = (mine + 1) % MANY;
-  swapcontext(threads + mine, threads + threadIdx.x);
+  unsigned next = mine;
+  do next = (next + 1) % MANY; while (done[next] && next != mine);
+  if (next == mine) return;
+  threadIdx.x = next;
+  swapcontext(threads + mine, threads + next);
+  threadIdx.x = mine;
 }
-#define __syncthreads() wait()
+// Those of a warp, or of the block, that have not ended.
+static unsigned there(unsigned group) {
+  const unsigned first = group < MANY / 32 ? group * 32 : 0;
+  const unsigned count = group < MANY / 32 ? 32 : MANY;
+  unsigned alive = 0;
+  for (unsigned i = first; i < first + count; ++i) alive += !done[i];
+  return alive;
+}
+static void meet(unsigned group) {
+  const unsigned mine = round_of[group];
+  ++arrived_at[group];
+  while (round_of[group] == mine)
+    if (arrived_at[group] >= there(group)) {
+      arrived_at[group] = 0;
+      ++round_of[group];
+    } else {
+      let_others_run();
+    }
+}
+static void meet_warp() { meet(threadIdx.x / 32); }
+#define __syncthreads() meet(MANY / 32)
+#define __syncwarp() meet_warp()
+static unsigned exchanged[MANY];
+template <typename V> static V __shfl_xor_sync(unsigned, V v, int step) {
+  memcpy(exchanged + threadIdx.x, &v, 4);
+  meet_warp();
+  V found;
+  memcpy(&found, exchanged + (threadIdx.x ^ step), 4);
+  meet_warp();
+  return found;
+}
+static unsigned __ballot_sync(unsigned, bool v) {
+  exchanged[threadIdx.x] = v;
+  meet_warp();
+  unsigned all = 0;
+  for (unsigned i = 0; i < 32; ++i) all |= exchanged[threadIdx.x / 32 * 32 + i] << i;
+  meet_warp();
+  return all;
+}
 
 // Copies are made at once, or as late as they may be.
 struct Copy { void* to; const void* from; unsigned bytes, group; };
@@ -59,8 +103,16 @@ static unsigned atomicAdd(unsigned* p, unsigned by) { return (*p += by) - by; }
 static int __float_as_int(float v) { int bits; memcpy(&bits, &v, 4); return bits; }
 static float __int_as_float(int bits) { float v; memcpy(&v, &bits, 4); return v; }
 static float __uint_as_float(unsigned bits) { return __int_as_float((int)bits); }
+static int __popc(unsigned v) { return __builtin_popcount(v); }
+static unsigned __byte_perm(unsigned x, unsigned y, unsigned which) {
+  const unsigned long long both = (unsigned long long)y << 32 | x;
+  unsigned r = 0;
+  for (int i = 0; i < 4; ++i) r |= (unsigned)(both >> (which >> 4 * i & 7) * 8 & 255) << 8 * i;
+  return r;
+}
 #define __threadfence()
 #define __ldcg(p) (*(p))
+#define __ldg(p) (*(p))
 #define __expf expf
 """
 """Types and functions of CUDA."""
@@ -69,27 +121,19 @@ LOADS_ON_THE_CPU = """
 static const char* rows_at[MANY];
 static void four(unsigned* r, const void* p) {
   rows_at[threadIdx.x] = (const char*)p;
-  wait();
+  meet_warp();
   const unsigned warp = threadIdx.x / 32 * 32, lane = threadIdx.x % 32;
   for (int i = 0; i < 4; ++i) memcpy(r + i, rows_at[warp + i * 8 + lane / 4] + lane % 4 * 4, 4);
-  wait();
+  meet_warp();
 }
 static void four_turned(unsigned* r, const void* p) {
   rows_at[threadIdx.x] = (const char*)p;
-  wait();
+  meet_warp();
   const unsigned warp = threadIdx.x / 32 * 32, lane = threadIdx.x % 32;
   for (int i = 0; i < 4; ++i)
     for (int j = 0; j < 2; ++j)
       memcpy((char*)(r + i) + 2 * j, rows_at[warp + i * 8 + lane % 4 * 2 + j] + lane / 4 * 2, 2);
-  wait();
-}
-static float exchanged[MANY];
-static float __shfl_xor_sync(unsigned, float v, int by) {
-  exchanged[threadIdx.x] = v;
-  wait();
-  const float other = exchanged[threadIdx.x ^ by];
-  wait();
-  return other;
+  meet_warp();
 }
 """
 """What lanes of a warp exchange, by the layouts of `ldmatrix` in NVIDIA's PTX ISA."""
@@ -108,6 +152,9 @@ static T store(float v) {
 }
 #endif
 static unsigned packed(float low, float high) { return (unsigned)store(high) << 16 | store(low); }
+static unsigned fused(unsigned x, unsigned y, unsigned z) {
+  return packed(load(x) * load(y) + load(z), load(x >> 16) * load(y >> 16) + load(z >> 16));
+}
 static unsigned fragments[MANY][6];
 static float element(unsigned thread, int fragment, int k) {
   return load(fragments[thread + k % 8 / 2][fragment + k / 8 * (fragment < 4 ? 2 : 1)]
@@ -116,39 +163,48 @@ static float element(unsigned thread, int fragment, int k) {
 static void multiply(float* c, const unsigned* a, const unsigned* b) {
   memcpy(fragments[threadIdx.x], a, 16);
   memcpy(fragments[threadIdx.x] + 4, b, 8);
-  wait();
+  meet_warp();
   const unsigned warp = threadIdx.x / 32 * 32, lane = threadIdx.x % 32;
   for (int i = 0; i < 4; ++i) {
     const unsigned row = warp + lane / 4 * 4, column = warp + (lane % 4 * 2 + i % 2) * 4;
     for (int k = 0; k < 16; ++k) c[i] += element(row, i / 2, k) * element(column, 4, k);
   }
-  wait();
+  meet_warp();
 }
 """
 """Floats of 16 bits, fp16 if `HALF` and else bf16, and their product of fragments."""
 
 RUNNING = """
-static unsigned finished;
-static char stacks[MANY][1 << 14];
+static char stacks[MANY][1 << 15];
 static void thread() {
   call();
-  // The block's threads end in turn, since the last wait was for all of them.
-  if (++finished == MANY) setcontext(&ended);
-  ++threadIdx.x;
-  setcontext(threads + threadIdx.x);
-}
-static void run_blocks(int blocks) {
-  for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
-    for (int i = 0; i < MANY; ++i) {
-      getcontext(threads + i);
-      threads[i].uc_stack.ss_sp = stacks[i];
-      threads[i].uc_stack.ss_size = sizeof stacks[i];
-      makecontext(threads + i, thread, 0);
-    }
-    memset(memory, 255, sizeof memory);
-    threadIdx.x = finished = 0;
-    swapcontext(&ended, threads);
+  // Those that wait for this thread may go on; the last thread ends the block.
+  done[threadIdx.x] = true;
+  for (unsigned i = 1; i < MANY; ++i) {
+    const unsigned next = (threadIdx.x + i) % MANY;
+    if (done[next]) continue;
+    threadIdx.x = next;
+    setcontext(threads + next);
   }
+  setcontext(&ended);
+}
+static void run_blocks(int across, int down) {
+  blockDim.x = MANY;
+  for (blockIdx.y = 0; blockIdx.y < down; ++blockIdx.y)
+    for (blockIdx.x = 0; blockIdx.x < across; ++blockIdx.x) {
+      for (int i = 0; i < MANY; ++i) {
+        getcontext(threads + i);
+        threads[i].uc_stack.ss_sp = stacks[i];
+        threads[i].uc_stack.ss_size = sizeof stacks[i];
+        makecontext(threads + i, thread, 0);
+        done[i] = false;
+        begun[i] = committed[i] = 0;
+      }
+      memset(arrived_at, 0, sizeof arrived_at);
+      memset(memory, 255, sizeof memory);
+      threadIdx.x = 0;
+      swapcontext(&ended, threads);
+    }
 }
 """
 """Runs `call`, the kernel, in all threads of so many blocks; `memory` is what a block shares."""

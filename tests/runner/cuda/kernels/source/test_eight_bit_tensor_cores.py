@@ -49,7 +49,7 @@ static Sum number(unsigned char bits, bool is_signed) {
 static void add_product(Sum* c, const unsigned* a, const unsigned* b) {
   memcpy(parts[threadIdx.x], a, 16);
   memcpy(parts[threadIdx.x][4], b, 8);
-  wait();
+  meet_warp();
   const unsigned warp = threadIdx.x / 32 * 32, lane = threadIdx.x % 32;
   for (int i = 0; i < 4; ++i) {
     const unsigned row = warp + lane / 4 * 4, column = warp + (lane % 4 * 2 + i % 2) * 4;
@@ -59,7 +59,7 @@ static void add_product(Sum* c, const unsigned* a, const unsigned* b) {
               * number(parts[column + of_four][4 + k / 16][k % 4], true);
     }
   }
-  wait();
+  meet_warp();
 }
 """
 
@@ -70,10 +70,10 @@ static void call() {
   multiply_eight_bits((char*)operands[0], (char*)operands[1], (float4*)operands[2],
                       (float4*)operands[3], (Added*)operands[4], (Written*)operands[5]);
 }
-static void run_blocks(int blocks);
+static void run_blocks(int across, int down);
 extern "C" void start(void** given, int blocks) {
   memcpy(operands, given, sizeof operands);
-  run_blocks(blocks);
+  run_blocks(blocks, 1);
 }
 """
 

@@ -29,19 +29,6 @@ from tests.runner.cuda.kernels.source.coroutines import (
 
 pytestmark = [pytest.mark.integration, pytest.mark.needs_program("c++")]
 
-_CUDA = """
-static unsigned __byte_perm(unsigned x, unsigned y, unsigned which) {
-  const unsigned long long both = (unsigned long long)y << 32 | x;
-  unsigned r = 0;
-  for (int i = 0; i < 4; ++i) r |= (unsigned)(both >> (which >> 4 * i & 7) * 8 & 255) << 8 * i;
-  return r;
-}
-static unsigned fused(unsigned x, unsigned y, unsigned z) {
-  return packed(load(x) * load(y) + load(z), load(x >> 16) * load(y >> 16) + load(z >> 16));
-}
-"""
-"""What else CUDA and `instructions` define."""
-
 _START = """
 alignas(64) uint4 memory[SHARED / 16];
 static void* operands[7];
@@ -52,11 +39,11 @@ static void call() {
                (T*)operands[4], (T*)operands[5], (float*)operands[6], arrived, numbers[0],
                numbers[1], numbers[2], numbers[3]);
 }
-static void run_blocks(int blocks);
+static void run_blocks(int across, int down);
 extern "C" void start(void** given, const int* sizes, int blocks) {
   memcpy(operands, given, sizeof operands);
   memcpy(numbers, sizes, sizeof numbers);
-  run_blocks(blocks);
+  run_blocks(blocks, 1);
 }
 """
 
@@ -102,7 +89,7 @@ def ran(
     }
     head = "".join(f"#define {name} {value}\n" for name, value in defined.items())
     kernel = text.replace("#pragma unroll", "//")
-    whole = "".join((head, COROUTINES, NUMBERS, HALVES, _CUDA, kernel, _START, RUNNING))
+    whole = "".join((head, COROUTINES, NUMBERS, HALVES, kernel, _START, RUNNING))
     (folder / "tiles.cpp").write_text(whole, encoding="utf-8")
     command = "c++ -O1 -std=c++17 -w -shared -fPIC -o tiles.so tiles.cpp".split()
     subprocess.run(command, check=True, cwd=folder)

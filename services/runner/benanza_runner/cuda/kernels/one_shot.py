@@ -100,8 +100,10 @@ class _OneShot:
 
     def __call__(self) -> None:
         for rank, stream in enumerate(self._peers.streams()):
-            with cupy.cuda.Device(rank), stream:
-                self._kernel((self._blocks,), (THREADS,), self._arguments[rank])
+            # Behind a `with` of a stream, CuPy makes the default stream the current one, and the
+            # next call would be no part of a graph.
+            with cupy.cuda.Device(rank):
+                self._kernel((self._blocks,), (THREADS,), self._arguments[rank], stream=stream)
 
 
 @cache

@@ -27,7 +27,7 @@ class GraphTimer:
         """One replay of a graph of so many calls. Raises what `run` raises."""
         graph, with_peers = self._captured(run, calls)
         if with_peers:
-            # A script that didn't upload such graphs ran them; the runner did, and didn't end.
+            # Nobody has tried to upload a graph of several GPUs.
             graph.launch(self._stream)
             self._stream.synchronize()
         else:

@@ -5,8 +5,9 @@
 Points are those of `in_pytorch`, whose step it times, in fp16: projections of queries, keys and
 values, gate and up by columns, those of the output and down by rows, and the head by columns with
 its scores put together (`torch.distributed.tensor.parallel`). There is a process for each GPU, over
-NCCL. The times are those of rank 0: eager and compiled, each as a CUDA graph, and where no graph
-can be captured without one. What fails is told in the line of its point.
+NCCL. The times are those of rank 0: eager, compiled, and compiled with PyTorch's all-reduce over
+symmetric memory for short vectors, each as a CUDA graph. What fails is told in the line of its
+point.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from typing import Any
 import torch
 import torch.multiprocessing as mp
 from torch import distributed
+from torch.distributed._symmetric_memory import enable_symm_mem_for_group
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import Replicate
 from torch.distributed.tensor.parallel import (
@@ -74,7 +76,8 @@ def of_rank(rank: int, ranks: int, point: Point, target: str) -> None:
     sdpa_attention.use_gqa_in_sdpa = lambda *_, **__: True  # or keys are repeated in memory
     dtype, found = torch.float16, dict[str, Any]()
     model, config = built(point.name, f"cuda:{rank}", dtype)
-    model = split(model, init_device_mesh("cuda", (ranks,)))
+    mesh = init_device_mesh("cuda", (ranks,))
+    model = split(model, mesh)
     places = torch.arange(point.past, point.past + 1, device="cuda")
     sequences, heads, length, depth = kept_shape(config, point, point.past + 1)
     shape = sequences, heads // ranks, length, depth
@@ -82,40 +85,32 @@ def of_rank(rank: int, ranks: int, point: Point, target: str) -> None:
     ids = torch.randint(0, 1000, (point.sequences, 1), device="cuda")
     inputs = (ids, places.expand(point.sequences, 1).contiguous(), *kept)
     step = Step(model, point.past, places)
-    for mode in ("eager", "compiled"):
+    for mode in ("eager", "compiled", "one_shot"):
+        torch._dynamo.reset()
+        if mode == "one_shot":
+            enable_symm_mem_for_group(mesh.get_group().group_name)
+            torch._inductor.config._collective.auto_select = True
         call = step if mode == "eager" else torch.compile(step, dynamic=False)
-        for kind, timed in (("", _graph_us), ("_without_graph", _launched_us)):
-            try:
-                found[f"{mode}{kind}_us"] = timed(lambda call=call: call(*inputs))
-            except Exception as error:  # noqa: BLE001  # PyTorch's errors share no narrower base
-                found[f"{mode}{kind}_failure"] = f"{type(error).__name__}: {error}"[:300]
-            if rank == 0:
-                Path(target).write_text(json.dumps(found), encoding="utf-8")
+        try:
+            found[f"{mode}_us"] = _graph_us(lambda call=call: call(*inputs))
+        except Exception as error:  # noqa: BLE001  # PyTorch's errors share no narrower base
+            found[f"{mode}_failure"] = f"{type(error).__name__}: {error}"[:300]
+        if rank == 0:
+            Path(target).write_text(json.dumps(found), encoding="utf-8")
     distributed.barrier()
     os._exit(0)  # Ending a group whose calls are in graphs may take for ever.
 
 
 def _graph_us(call: Any) -> float:
     """The median time of replays of a CUDA graph, in microseconds."""
-    stream = torch.cuda.Stream()
-    with torch.cuda.stream(stream):
+    torch.cuda.synchronize()  # what fills the inputs runs on another stream
+    with torch.cuda.stream(torch.cuda.Stream()):
         for _ in range(3):
             call()
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph, capture_error_mode="thread_local"):
         call()
-    return _median_us(graph.replay)
-
-
-def _launched_us(call: Any) -> float:
-    """The median time of calls that Python starts, in microseconds."""
-    for _ in range(3):
-        call()
-    return _median_us(call)
-
-
-def _median_us(call: Any) -> float:
     times = []
     for _ in range(SAMPLES):
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -123,7 +118,7 @@ def _median_us(call: Any) -> float:
         torch.cuda.synchronize()
         begin.record()
         for _ in range(REPLAYS):
-            call()
+            graph.replay()
         end.record()
         end.synchronize()
         times.append(begin.elapsed_time(end) * 1000 / REPLAYS)

@@ -9,9 +9,12 @@ import hashlib
 import subprocess
 from pathlib import Path
 
+from tests.runner.cuda.kernels.compiler import COMPILER
+
 COROUTINES = """
 // Which takes a jump to another stack for an error.
 #undef _FORTIFY_SOURCE
+#define _XOPEN_SOURCE 700  // contexts
 #include <setjmp.h>
 #include <string.h>
 #include <ucontext.h>
@@ -229,9 +232,7 @@ def compiled(source: str, folder: Path, *, late: bool) -> ctypes.CDLL:
     if not library.exists():
         written = folder / f"{name}.cpp"
         written.write_text(source, encoding="utf-8")
-        # Without what C++ has beside C, which takes long to read.
-        command = "c++ -O1 -std=c++17 -nostdinc++ -nodefaultlibs -w -shared -fPIC".split()
-        subprocess.run([*command, "-o", library, written, "-lm"], check=True)
+        subprocess.run([*COMPILER, "-O1", "-o", library, written, "-lm"], check=True)
     loaded = ctypes.CDLL(str(library))
     ctypes.c_bool.in_dll(loaded, "late").value = late
     return loaded

@@ -5,6 +5,8 @@ import logging
 import os
 import signal
 from collections.abc import Generator, Iterator
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from uuid import uuid4
 
@@ -52,11 +54,13 @@ def _stay_on_one_core(worker: int) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """Tests, and what they import, stay until the end: it is in vain that the garbage collector
     looks at all of it again and again. It has little to find in tests, either.
     """
     gc.disable()
+    if hasattr(session.config, "workerinput"):
+        _begin_elsewhere(session.config.args, **session.config.workerinput)
     found = yield
     gc.freeze()
     gc.set_threshold(20_000)
@@ -68,6 +72,19 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     """Marks a test that uses such a fixture."""
     if INTEGRATION.intersection(getattr(item, "fixturenames", ())):
         item.add_marker(pytest.mark.integration)
+
+
+def _begin_elsewhere(folders: list[str], workerid: str, workercount: int, **_: object) -> None:
+    """Imports the tests of these folders, from a part on that no other process begins with. On a
+    fresh clone all would compile the same module at the same time; so each finds what others have
+    compiled.
+    """
+    modules = [path for folder in folders for path in sorted(Path(folder).rglob("test_*.py"))]
+    first = int(workerid.removeprefix("gw")) * len(modules) // workercount
+    for path in modules[first:] + modules[:first]:
+        parts = path.resolve().relative_to(Path(__file__).parents[1]).with_suffix("").parts
+        with suppress(Exception, pytest.skip.Exception):  # what is wrong is said when collected
+            import_module(".".join(parts))
 
 
 @pytest.hookimpl(trylast=True)  # after pytest-randomly has shuffled them

@@ -14,8 +14,10 @@ from benanza.request import BoundPolicy, RunRequest
 from benanza.running.pipeline import run
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings, load
+from tests.benanza.conftest import FirstRun
 from tests.benanza.tokens.small_step import swept_step
 from tests.ingest.onnx_text import proto
+from tests.shared import copied
 
 pytestmark = pytest.mark.integration
 
@@ -43,8 +45,8 @@ def step(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def swept(step: Path) -> Settings:
-    settings = load({"BENANZA_DATA": str(step.parent / "data")})
+def swept(first_run: FirstRun, step: Path) -> Settings:
+    settings = load({"BENANZA_DATA": str(copied(first_run[0], step.parent / "data"))})
     found = run(RunRequest((str(step),), sweep={"batch": (1, 2), "past": PASTS}), settings)
     assert found.errors == ()
     return settings
@@ -90,10 +92,12 @@ def test_what_tokens_take_is_said_for_each_point(swept: Settings, step: Path) ->
     assert len(points) == 4
 
 
-def test_a_run_that_copies_states_is_advised_a_buffer_for_each(tmp_path: Path) -> None:
+def test_a_run_that_copies_states_is_advised_a_buffer_for_each(
+    first_run: FirstRun, tmp_path: Path
+) -> None:
     """ONNX Runtime returns presents of its own, unless they are bound to where the pasts are."""
     past = 16_384
-    swept_step(tmp_path, (1,), (past,))
+    swept_step(first_run[0], tmp_path, (1,), (past,))
     data = ["--data", str(tmp_path / "data")]
     sizes = ("batch_size=1", "sequence_length=1", f"past_sequence_length={past}")
     dims = [

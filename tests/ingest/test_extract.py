@@ -3,9 +3,9 @@
 import hashlib
 import re
 import warnings
-from functools import cache
 from pathlib import Path
 
+import msgspec
 import onnx
 import pytest
 from hypothesis import given
@@ -28,7 +28,9 @@ from tests.ingest.onnx_text import content, extracted, kinds
 from tests.ingest.real_models import ALL, DEPEND_ON_DATA, EXPORTED, LIGHT, MATRIX_FLOPS
 from tests.ingest.real_models import content as file_of
 from tests.ingest.real_models import extracted as real
+from tests.shared import made_once
 
+CASES = "cases"
 ONNX_DATA = Path(onnx.__file__).parent / "backend" / "test" / "data"
 
 
@@ -187,13 +189,18 @@ def test_onnxs_own_models_go_through(folder: str) -> None:
         check(extract(file.read_bytes()))
 
 
-@cache
 def node_cases() -> list[bytes]:
     """onnx's tests of single operators; making them runs them all."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        models = [case.model for case in collect_testcases(None)]
-    return [model.SerializeToString() for model in models if model is not None]
+
+    def make(folder: Path) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            models = [case.model for case in collect_testcases(None)]
+        encoded = [model.SerializeToString() for model in models if model is not None]
+        (folder / CASES).write_bytes(msgspec.msgpack.encode(encoded))
+
+    written = made_once("operator-tests-of-onnx", make) / CASES
+    return msgspec.msgpack.decode(written.read_bytes(), type=list[bytes])
 
 
 @pytest.mark.slow

@@ -17,7 +17,9 @@ from benanza.running.pipeline import run
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings, load
+from tests.benanza.conftest import FirstRun
 from tests.ingest.deriving.small_models import conv_net, mlp
+from tests.shared import copied
 
 pytestmark = pytest.mark.integration
 
@@ -33,8 +35,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def settings(folder: Path) -> Settings:
-    return load({"BENANZA_DATA": str(folder / "data")})
+def settings(first_run: FirstRun, folder: Path) -> Settings:
+    """Of a folder that has this system's ceilings."""
+    return load({"BENANZA_DATA": str(copied(first_run[0], folder / "data"))})
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -15,6 +15,7 @@ from benanza_backbone.clickhouse.bounds import States
 from benanza_backbone.service.processor import as_message
 from benanza_runner.cpu import available_cores
 from benanza_schemas.events import RunTimes, event_id, identified
+from tests.benanza.conftest import FirstRun
 from tests.benanza.report.test_report import all_of, needs_chromium, opened, run_of
 from tests.benanza.tokens.small_step import swept_step
 
@@ -25,9 +26,9 @@ RUN_US = 50_000.0
 
 
 @pytest.fixture(scope="module")
-def bounds(tmp_path_factory: pytest.TempPathFactory) -> list[ReportedBound]:
+def bounds(first_run: FirstRun, tmp_path_factory: pytest.TempPathFactory) -> list[ReportedBound]:
     """Those of the step, which a made-up framework ran at one of the sizes."""
-    settings, found = swept_step(tmp_path_factory.mktemp("sweeps"), BATCHES, PASTS)
+    settings, found = swept_step(first_run[0], tmp_path_factory.mktemp("sweeps"), BATCHES, PASTS)
     bound = found.bounds[-1]
     run = run_of(bound.model_id)
     system = identified(

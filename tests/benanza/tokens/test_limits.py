@@ -8,6 +8,7 @@ from benanza.tokens.limits import limit_of
 from benanza_analyzer.answers.calls import Call
 from benanza_analyzer.roofline import PlatformCeilings
 from benanza_backbone.settings import Settings
+from tests.benanza.conftest import FirstRun
 from tests.benanza.tokens.small_step import swept_step
 
 pytestmark = pytest.mark.integration
@@ -44,9 +45,11 @@ def test_a_call_is_limited_by_what_takes_longest(
 
 
 @pytest.fixture(scope="module")
-def swept(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+def swept(first_run: FirstRun, tmp_path_factory: pytest.TempPathFactory) -> Settings:
     """Where a step has bounds behind a short past and a long one."""
-    settings, found = swept_step(tmp_path_factory.mktemp("limits"), (4,), (SHORT, LONG))
+    settings, found = swept_step(
+        first_run[0], tmp_path_factory.mktemp("limits"), (4,), (SHORT, LONG)
+    )
     assert found.errors == ()
     assert found.layers.models == 2
     assert found.layers.of_one_model == 2 * 4

@@ -1,9 +1,7 @@
 """The kernels of mixtures of experts, compiled for this machine's processor."""
 
 import ctypes
-import hashlib
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,13 @@ from benanza_runner.cuda.kernels.experts.steps import ExpertStep
 from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_runner.cuda.kernels.source.tensor_cores import instructions
 from benanza_schemas.layer import Precision
-from tests.runner.cuda.kernels.source.coroutines import COROUTINES, HALVES, NUMBERS, RUNNING
+from tests.runner.cuda.kernels.source.coroutines import (
+    COROUTINES,
+    HALVES,
+    NUMBERS,
+    RUNNING,
+    compiled,
+)
 
 _FLOATS = """
 typedef float T;
@@ -50,7 +54,6 @@ def run(step: ExpertStep, arguments: tuple[Any, ...], precision: Precision, fold
     defined = {
         "HALF": _HALF.get(precision, 0),
         "MANY": step.threads,
-        "LATE": 1,
         "MOST_COPIES": 1 << 10,
         "SHARED": step.shared,
         "KERNEL": step.name,
@@ -62,11 +65,6 @@ def run(step: ExpertStep, arguments: tuple[Any, ...], precision: Precision, fold
     head = "".join(f"#define {name} {value}\n" for name, value in defined.items())
     floats = HALVES if precision in _HALF else _FLOATS
     whole = "".join((head, COROUTINES, NUMBERS, floats, source, _START, RUNNING))
-    name = hashlib.sha256(whole.encode()).hexdigest()[:16]
-    if not (folder / f"{name}.so").exists():
-        (folder / f"{name}.cpp").write_text(whole, encoding="utf-8")
-        command = f"c++ -O1 -std=c++17 -w -shared -fPIC -o {name}.so {name}.cpp".split()
-        subprocess.run(command, check=True, cwd=folder)
     kept = [each for each in arguments if isinstance(each, np.ndarray)]
     numbers = [ctypes.c_int(int(each)) for each in arguments if isinstance(each, np.int32)]
     pointers = [
@@ -75,7 +73,7 @@ def run(step: ExpertStep, arguments: tuple[Any, ...], precision: Precision, fold
         if not isinstance(each, np.int32)
     ] + [ctypes.addressof(each) for each in numbers]
     assert len(pointers) == len(parameters), "numbers are the last"
-    started = ctypes.CDLL(str(folder / f"{name}.so")).start
+    started = compiled(whole, folder, late=True).start
     started((ctypes.c_void_p * len(pointers))(*pointers), *map(ctypes.c_int, step.grid))
     del kept
 

@@ -18,6 +18,7 @@ from benanza_runner.cuda.feature_maps import feature_maps
 from benanza_runner.cuda.kernels.regions.kernel import NAME, KernelSource, KernelWriter
 from benanza_runner.cuda.kernels.regions.section import RegionResult
 from benanza_runner.cuda.kernels.regions.threads import Threads
+from tests.runner.cuda.kernels.compiler import COMPILER
 
 _CUDA = """
 #include <math.h>
@@ -37,9 +38,6 @@ static float __int_as_float(int bits) { float found; memcpy(&found, &bits, 4); r
 static int __float_as_int(float v) { int found; memcpy(&found, &v, 4); return found; }
 """
 """What CUDA defines, for a block of one thread."""
-
-_COMPILER = "c++ -std=c++14 -nostdinc++ -nodefaultlibs -w -shared -fPIC".split()
-"""Without what C++ has beside C, which kernels don't use, and which takes long to read."""
 
 
 class Variant(NamedTuple):
@@ -137,7 +135,7 @@ def _compiled(kernels: Sequence[_Kernel], folder: Path) -> Iterator[Callable[...
     library = Path(tempfile.mkdtemp(dir=folder)) / "kernels.so"
     written = library.with_suffix(".cpp")
     written.write_text("".join((_CUDA, *spaces, *starts)), encoding="utf-8")
-    subprocess.run([*_COMPILER, "-o", library, written, "-lm"], check=True, capture_output=True)
+    subprocess.run([*COMPILER, "-o", library, written, "-lm"], check=True, capture_output=True)
     loaded = ctypes.CDLL(str(library))
     return (loaded[different[text]] for text in texts)
 

@@ -4,7 +4,18 @@ One that waits for its warp or its block lets the next one run. Those that have 
 for.
 """
 
+import ctypes
+import hashlib
+import subprocess
+from pathlib import Path
+
+from tests.runner.cuda.kernels.compiler import COMPILER
+
 COROUTINES = """
+// Which takes a jump to another stack for an error.
+#undef _FORTIFY_SOURCE
+#define _XOPEN_SOURCE 700  // contexts
+#include <setjmp.h>
 #include <string.h>
 #include <ucontext.h>
 #define __global__
@@ -15,32 +26,31 @@ COROUTINES = """
 #define __launch_bounds__(threads)
 static struct { unsigned x, y; } blockIdx, threadIdx, blockDim;
 
-// The threads of a block: each runs until it waits for others, and then the next one.
-static ucontext_t threads[MANY], ended;
-static bool done[MANY];
-static unsigned arrived_at[MANY / 32 + 1], round_of[MANY / 32 + 1];
+// The threads of a block: each runs until it waits for others, and then the next one. Contexts
+// begin them; to go from one to another by contexts would ask the kernel for signals each time.
+static ucontext_t begins[MANY], ended;
+static jmp_buf places[MANY];
+static bool begun_to_run[MANY], done[MANY];
+static void go_on(unsigned next) {
+  threadIdx.x = next;
+  if (begun_to_run[next]) _longjmp(places[next], 1);
+  begun_to_run[next] = true;
+  setcontext(begins + next);
+}
 static void let_others_run() {
   const unsigned mine = threadIdx.x;
   unsigned next = mine;
   do next = (next + 1) % MANY; while (done[next] && next != mine);
   if (next == mine) return;
-  threadIdx.x = next;
-  swapcontext(threads + mine, threads + next);
-  threadIdx.x = mine;
+  if (!_setjmp(places[mine])) go_on(next);
 }
-// Those of a warp, or of the block, that have not ended.
-static unsigned there(unsigned group) {
-  const unsigned first = group < MANY / 32 ? group * 32 : 0;
-  const unsigned count = group < MANY / 32 ? 32 : MANY;
-  unsigned alive = 0;
-  for (unsigned i = first; i < first + count; ++i) alive += !done[i];
-  return alive;
-}
+// Of each warp, and of the block behind them: how many have not ended, and how many wait.
+static unsigned there[MANY / 32 + 1], arrived_at[MANY / 32 + 1], round_of[MANY / 32 + 1];
 static void meet(unsigned group) {
   const unsigned mine = round_of[group];
   ++arrived_at[group];
   while (round_of[group] == mine)
-    if (arrived_at[group] >= there(group)) {
+    if (arrived_at[group] >= there[group]) {
       arrived_at[group] = 0;
       ++round_of[group];
     } else {
@@ -69,6 +79,7 @@ static unsigned __ballot_sync(unsigned, bool v) {
 }
 
 // Copies are made at once, or as late as they may be.
+extern "C" { bool late; }
 struct Copy { void* to; const void* from; unsigned bytes, group; };
 static Copy copies[MANY][MOST_COPIES];
 static unsigned begun[MANY], committed[MANY];
@@ -79,7 +90,7 @@ static void make(Copy c) {
 static void copy(void* to, const void* from, bool there) {
   const unsigned mine = threadIdx.x;
   const Copy one = {to, from, there ? 16u : 0u, committed[mine]};
-  if (LATE) copies[mine][begun[mine]++] = one; else make(one);
+  if (late) copies[mine][begun[mine]++] = one; else make(one);
 }
 static void commit_copies() { ++committed[threadIdx.x]; }
 template <int groups> static void wait_for_copies() {
@@ -90,7 +101,7 @@ template <int groups> static void wait_for_copies() {
     else copies[mine][begun[mine]++] = copies[mine][i];
 }
 """
-"""`MANY` threads, each with at most `MOST_COPIES` under way, which are made late if `LATE`."""
+"""`MANY` threads, each with at most `MOST_COPIES` under way."""
 
 NUMBERS = """
 #include <math.h>
@@ -180,11 +191,11 @@ static void thread() {
   call();
   // Those that wait for this thread may go on; the last thread ends the block.
   done[threadIdx.x] = true;
+  --there[threadIdx.x / 32];
+  --there[MANY / 32];
   for (unsigned i = 1; i < MANY; ++i) {
     const unsigned next = (threadIdx.x + i) % MANY;
-    if (done[next]) continue;
-    threadIdx.x = next;
-    setcontext(threads + next);
+    if (!done[next]) go_on(next);
   }
   setcontext(&ended);
 }
@@ -193,18 +204,35 @@ static void run_blocks(int across, int down) {
   for (blockIdx.y = 0; blockIdx.y < down; ++blockIdx.y)
     for (blockIdx.x = 0; blockIdx.x < across; ++blockIdx.x) {
       for (int i = 0; i < MANY; ++i) {
-        getcontext(threads + i);
-        threads[i].uc_stack.ss_sp = stacks[i];
-        threads[i].uc_stack.ss_size = sizeof stacks[i];
-        makecontext(threads + i, thread, 0);
-        done[i] = false;
+        getcontext(begins + i);
+        begins[i].uc_stack.ss_sp = stacks[i];
+        begins[i].uc_stack.ss_size = sizeof stacks[i];
+        makecontext(begins + i, thread, 0);
+        begun_to_run[i] = done[i] = false;
         begun[i] = committed[i] = 0;
       }
+      for (int i = 0; i <= MANY / 32; ++i) there[i] = i < MANY / 32 ? 32 : MANY;
       memset(arrived_at, 0, sizeof arrived_at);
       memset(memory, 255, sizeof memory);
       threadIdx.x = 0;
-      swapcontext(&ended, threads);
+      begun_to_run[0] = true;
+      swapcontext(&ended, begins);
     }
 }
 """
 """Runs `call`, the kernel, in all threads of so many blocks; `memory` is what a block shares."""
+
+
+def compiled(source: str, folder: Path, *, late: bool) -> ctypes.CDLL:
+    """The library of a source, which is compiled once in the folder. Its copies are made late, or
+    at once.
+    """
+    name = hashlib.sha256(source.encode()).hexdigest()[:16]
+    library = folder / f"{name}.so"
+    if not library.exists():
+        written = folder / f"{name}.cpp"
+        written.write_text(source, encoding="utf-8")
+        subprocess.run([*COMPILER, "-O1", "-o", library, written, "-lm"], check=True)
+    loaded = ctypes.CDLL(str(library))
+    ctypes.c_bool.in_dll(loaded, "late").value = late
+    return loaded

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from benanza_runner.arrays import Array
+from tests.runner.cuda.kernels.compiler import COMPILER
 from tests.skipping.programs import need_program
 
 HEAD = """
@@ -53,9 +54,7 @@ extern "C" void start({found[2]}, int blocks) {{
 """
     written, library = folder / f"{name}.cpp", folder / f"{name}.so"
     written.write_text(HEAD + source.replace("#pragma unroll", "//") + start, encoding="utf-8")
-    # Without what C++ has beside C, which takes long to read.
-    command = "c++ -O0 -std=c++17 -nostdinc++ -nodefaultlibs -shared -fPIC -w".split()
-    subprocess.run([*command, written, "-o", library, "-lm"], check=True)
+    subprocess.run([*COMPILER, written, "-o", library, "-lm"], check=True)
     given = [
         ctypes.c_void_p(value.ctypes.data)
         if isinstance(value, np.ndarray)

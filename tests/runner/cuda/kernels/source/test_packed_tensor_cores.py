@@ -5,7 +5,6 @@ the layouts of its fragments in NVIDIA's PTX ISA.
 """
 
 import ctypes
-import subprocess
 from math import inf
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from tests.runner.cuda.kernels.source.coroutines import (
     HALVES,
     NUMBERS,
     RUNNING,
+    compiled,
 )
 
 pytestmark = [pytest.mark.integration, pytest.mark.needs_program("c++")]
@@ -83,16 +83,12 @@ def ran(
     defined = {
         "HALF": int(precision == "fp16"),
         "MANY": tiling.threads,
-        "LATE": int(late),
         "MOST_COPIES": tiling.stages * tiling.stage_bytes(call.bits) // 16,
         "SHARED": tiling.shared_bytes(call.bits),
     }
     head = "".join(f"#define {name} {value}\n" for name, value in defined.items())
     kernel = text.replace("#pragma unroll", "//")
     whole = "".join((head, COROUTINES, NUMBERS, HALVES, kernel, _START, RUNNING))
-    (folder / "tiles.cpp").write_text(whole, encoding="utf-8")
-    command = "c++ -O1 -std=c++17 -w -shared -fPIC -o tiles.so tiles.cpp".split()
-    subprocess.run(command, check=True, cwd=folder)
     wholes = -(-call.n // tiling.columns)
     chunks = -(-call.blocks * call.block // chunk(call.bits))
     rounds = -(-chunks // (tiling.along * splits))
@@ -100,7 +96,7 @@ def ran(
     parts = np.full(wholes * splits * call.m * tiling.columns, np.nan, np.float32)
     ordered = [operands[name] for name in ("a", "b", "scales", "zeros", "bias")]
     pointers = [array.ctypes.data for array in (*ordered, result, parts)]
-    ctypes.CDLL(str(folder / "tiles.so")).start(
+    compiled(whole, folder, late=late).start(
         (ctypes.c_void_p * 7)(*pointers),
         (ctypes.c_int * 4)(call.m, call.n, splits, rounds),
         wholes * splits,

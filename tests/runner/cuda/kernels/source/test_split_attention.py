@@ -1,7 +1,6 @@
 """Attention of few queries over many keys, by the kernel compiled for this machine's processor."""
 
 import ctypes
-import subprocess
 from math import sqrt
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from tests.runner.cuda.kernels.source.coroutines import (
     LOADS_ON_THE_CPU,
     NUMBERS,
     RUNNING,
+    compiled,
 )
 
 pytestmark = [pytest.mark.integration, pytest.mark.needs_program("c++")]
@@ -66,15 +66,12 @@ def ran(
     defined = {
         "HALF": 1,
         "MANY": THREADS,
-        "LATE": int(late),
         "MOST_COPIES": stages * 2 * size // 8 * 16 // 32 + 8,
         "SHARED": max(stages * 2 * 16 * line * WARPS, 4 * WARPS * 16 * size),
     }
     head = "".join(f"#define {name} {number}\n" for name, number in defined.items())
     parts_of = (head, COROUTINES, NUMBERS, HALVES, LOADS_ON_THE_CPU)
-    (folder / "split.cpp").write_text("".join((*parts_of, text, _START, RUNNING)), encoding="utf-8")
-    command = "c++ -O1 -std=c++17 -w -shared -fPIC -o split.so split.cpp".split()
-    subprocess.run(command, check=True, cwd=folder)
+    whole = "".join((*parts_of, text, _START, RUNNING))
     group = heads // key_heads
     wholes = batch * key_heads * -(-queries * group // 16)
     result = np.full_like(query, np.nan)
@@ -84,7 +81,7 @@ def ran(
     of_query = heads * queries * size, queries * size, size
     of_key = key_heads * keys * size, keys * size, size
     steps = *of_query, *of_key, *of_key, *of_query, 0, 0, 0, 0
-    ctypes.CDLL(str(folder / "split.so")).start(
+    compiled(whole, folder, late=late).start(
         (ctypes.c_void_p * 4)(*operands),
         ctypes.c_void_p(scratch.ctypes.data),
         (ctypes.c_uint * 8)(*numbers),
@@ -104,10 +101,7 @@ def ran(
         ((2, 1, 20, 1, 64, 2 * 64 + 40), 2, False),
     ],
 )
-@pytest.mark.parametrize("late", [False, True])
-def test_it_is_attention(
-    shape: tuple[int, ...], splits: int, causal: bool, late: bool, tmp_path: Path
-) -> None:
+def test_it_is_attention(shape: tuple[int, ...], splits: int, causal: bool, tmp_path: Path) -> None:
     batch, key_heads, group, queries, size, keys = shape
     random = np.random.default_rng(9)
 
@@ -116,7 +110,6 @@ def test_it_is_attention(
 
     query = drawn(batch, key_heads * group, queries, size)
     key, value = drawn(batch, key_heads, keys, size), drawn(batch, key_heads, keys, size)
-    found = ran(query, key, value, splits, causal, late, tmp_path).astype(np.float64)
     wide = [np.repeat(each.astype(np.float64), group, 1) for each in (key, value)]
     scores = query.astype(np.float64) @ wide[0].transpose(0, 1, 3, 2) / sqrt(size)
     if causal:
@@ -124,4 +117,6 @@ def test_it_is_attention(
         scores = np.where(seen, scores, -np.inf)
     shares = np.exp(scores - scores.max(-1, keepdims=True))
     expected = shares / shares.sum(-1, keepdims=True) @ wide[1]
-    np.testing.assert_allclose(found, expected, atol=1e-3)
+    for late in (False, True):
+        found = ran(query, key, value, splits, causal, late, tmp_path).astype(np.float64)
+        np.testing.assert_allclose(found, expected, atol=1e-3)

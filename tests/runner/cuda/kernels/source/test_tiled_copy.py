@@ -9,6 +9,7 @@ import pytest
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.kernels.source.tiled_copy import NAME, THREADS, TiledCopy, tiled_copy
+from tests.runner.cuda.kernels.compiler import COMPILER
 
 _CUDA = """
 #define __global__
@@ -38,8 +39,7 @@ extern "C" void run(void* p, void* q) {{
 }}
 """
     (folder / "tiled.cpp").write_text(text, encoding="utf-8")
-    command = ["c++", "-std=c++17", "-w", "-shared", "-fPIC", "-o", "tiled.so", "tiled.cpp"]
-    subprocess.run(command, check=True, cwd=folder)
+    subprocess.run([*COMPILER, "-o", "tiled.so", "tiled.cpp"], check=True, cwd=folder)
     library = ctypes.CDLL(str(folder / "tiled.so"))
     library.run(ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(result.ctypes.data))
 

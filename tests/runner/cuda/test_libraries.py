@@ -30,6 +30,7 @@ LIBRARIES = (
     "RowProducts",
     "IntegerProducts",
     "EightBitsOnTensorCores",
+    "FewRowsOfEightBits",
     "PackedProducts",
     "PackedOnTensorCores",
     "PoolingKernels",

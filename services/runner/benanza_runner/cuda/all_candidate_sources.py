@@ -5,6 +5,7 @@ from benanza_runner.cuda.in_parts.projected_attention import ProjectedAttentions
 from benanza_runner.cuda.kernels.attention import AttentionKernels
 from benanza_runner.cuda.kernels.channel_normalisation import ChannelNormalisationKernels
 from benanza_runner.cuda.kernels.experts.candidates import ExpertKernels
+from benanza_runner.cuda.kernels.integers.few_rows import FewRowsOfEightBits
 from benanza_runner.cuda.kernels.integers.products import IntegerProducts
 from benanza_runner.cuda.kernels.integers.tensor_cores import EightBitsOnTensorCores
 from benanza_runner.cuda.kernels.movement import MovementKernels
@@ -60,6 +61,7 @@ def all_candidate_sources(
         RowProducts(),
         IntegerProducts(),
         EightBitsOnTensorCores(),
+        FewRowsOfEightBits(),
         PackedProducts(),
         PackedOnTensorCores(),
         PoolingKernels(),

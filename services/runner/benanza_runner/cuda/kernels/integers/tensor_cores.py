@@ -35,7 +35,7 @@ class EightBitsOnTensorCores:
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         """One for each tile, with channels last."""
         call = workspace.call
-        if not isinstance(call, Quantised) or not _fits(call):
+        if not isinstance(call, Quantised) or not fits(call):
             return
         if max(prod(call.output), prod(windows(call.sums).input)) >= MOST_ELEMENTS:
             yield refused(LIBRARY, ALGORITHM, "", "it has too many elements for one kernel")
@@ -52,8 +52,8 @@ class EightBitsOnTensorCores:
                 yield from _with_channels_last(workspace, call, call.sums, layout, order)
 
 
-def _fits(call: Quantised) -> bool:
-    """Whether the kernel takes such a call."""
+def fits(call: Quantised) -> bool:
+    """Whether kernels that multiply 16 terms at once, and write four columns, take such a call."""
     sums = call.sums
     if isinstance(sums, EightBitProduct):
         if sums.a_zero or sums.b_zeros or sums.b_element == "uint8":

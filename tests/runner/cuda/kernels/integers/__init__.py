@@ -1,0 +1,1 @@
+"""Tests of kernels for integers."""

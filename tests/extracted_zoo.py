@@ -1,6 +1,9 @@
-"""What two pages say of each model of the zoo. To take all of them apart takes many seconds."""
+"""What tests look at of each model of the zoo, and two pages say. To take all of them apart takes
+many seconds.
+"""
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,12 +20,14 @@ from tests.shared import made_once
 
 
 class Extracted(NamedTuple):
-    """The model's line in docs/zoo.md, and its layers."""
+    """The model's line in docs/zoo.md, its layers, and why some of them are skipped."""
 
     row: str
     composition: Composition
+    skipped: tuple[str, ...]
 
 
+@cache
 def extracted_zoo() -> Sequence[Extracted]:
     """All models, in the zoo's order."""
     file = made_once("extracted-zoo", _make) / "models.json"
@@ -34,5 +39,6 @@ def _make(folder: Path) -> None:
     for each in zoo(exported=True).models:
         found = extract(fetch(each.model, Limits()).content)
         layers = composition(each.model.removeprefix(PREFIX), found)
-        models.append(Extracted(row(each, found), layers))
+        skipped = tuple(layer.reason for layer in found.layers if layer.layer is None)
+        models.append(Extracted(row(each, found), layers, skipped))
     (folder / "models.json").write_bytes(msgspec.json.encode(models))

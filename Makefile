@@ -47,7 +47,7 @@ test-gpu: $(STAMP)  ## what needs an NVIDIA GPU, with the extra cuda
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers 2
 
 docs: $(STAMP)  ## the documentation site, in build/site
 	$(BIN)/mkdocs build --strict

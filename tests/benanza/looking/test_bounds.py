@@ -65,10 +65,11 @@ def test_over_kafka_a_store_that_services_have_not_brought_up_to_date_is_left_al
 
 
 @pytest.fixture
-def measured(over_kafka: Settings) -> Settings:
+def measured(over_kafka: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """Where the store has all versions of a bound, and a bound of the same model at another
-    width.
+    width. What waits for ingest is not asked: there is no broker, and each would wait for it.
     """
+    monkeypatch.setattr("benanza.looking.bounds.waiting_for_ingest", lambda _: 0)
     wider = msgspec.structs.replace(
         MODEL,
         event_id="1" * 32,

@@ -1,0 +1,52 @@
+"""Which operators of frameworks are which nodes of ONNX, and why others are none."""
+
+from collections.abc import Mapping
+
+from benanza.tracing.recorded import TracedInputs
+from benanza.tracing.translating.elementwise import ELEMENTWISE
+from benanza.tracing.translating.onnxruntime_nodes import NODES
+from benanza.tracing.translating.products import PRODUCTS, Rule
+from benanza.tracing.translating.rows import ROWS
+from benanza.tracing.translating.writing import UntranslatedError, Writer
+
+RULES: Mapping[str, Rule] = {**ELEMENTWISE, **PRODUCTS, **ROWS, **NODES}
+
+COPIES = frozenset(
+    "aten::clone aten::contiguous aten::copy_ aten::to aten::_to_copy aten::repeat_interleave "
+    "aten::expand aten::reshape Cast Identity MemcpyFromHost MemcpyToHost ReorderInput "
+    "ReorderOutput Reshape Transpose".split()
+)
+"""What copies values, or gives them another type or layout."""
+
+FILLS = frozenset(
+    "aten::arange aten::empty aten::fill_ aten::full aten::normal_ aten::ones aten::uniform_ "
+    "aten::zero_ aten::zeros".split()
+)
+
+_GENERATED = "triton_"
+"""Begins the names of the kernels that `torch.compile` writes."""
+
+
+def translated(name: str, inputs: TracedInputs | None, prefix: str) -> Writer | str:
+    """The nodes of an operator, whose names begin with `prefix`; or why there are none."""
+    rule = RULES.get(name)
+    if rule is None:
+        return _why_not(name)
+    if inputs is None:
+        return "the trace lacks the shapes and types of its inputs; record it with them"
+    writer = Writer(prefix, inputs)
+    try:
+        writer.returns((rule(writer),))
+    except UntranslatedError as error:
+        return str(error)
+    return writer
+
+
+def _why_not(name: str) -> str:
+    if name.startswith(_GENERATED):
+        return "a kernel that torch.compile wrote: a trace doesn't say which layers it computes"
+    if name in COPIES:
+        return "it copies or converts: no layer needs it"
+    if name in FILLS:
+        return "it makes values of nothing: no layer needs it"
+    return f"{name} has no translation to ONNX's operators here"

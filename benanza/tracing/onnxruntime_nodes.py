@@ -43,9 +43,7 @@ def _inputs(arguments: Mapping[str, Any]) -> TracedInputs:
         for dtype, shape in each.items()
     ]
     written = [
-        tuple(shape)
-        for each in arguments.get("output_type_shape", ())
-        for shape in each.values()
+        tuple(shape) for each in arguments.get("output_type_shape", ()) for shape in each.values()
     ]
     return TracedInputs(
         tuple(shape for _, shape in read), tuple(dtype for dtype, _ in read), (), tuple(written)

@@ -11,7 +11,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-
 from benanza.tracing.recorded import ActivityKind, DeviceActivity, Launch, Operator, TracedInputs
 
 _TABLES = """
@@ -208,5 +207,3 @@ def _batches(items: Iterable[Item]) -> Iterator[list[Item]]:
     iterator = iter(items)
     while batch := list(itertools.islice(iterator, _AT_ONCE)):
         yield batch
-
-

@@ -44,9 +44,7 @@ class TraceModel(NamedTuple):
     parts: tuple[Part, ...]
 
 
-def trace_model(
-    operators: Sequence[tuple[str, TracedInputs | None]], limits: Limits
-) -> TraceModel:
+def trace_model(operators: Sequence[tuple[str, TracedInputs | None]], limits: Limits) -> TraceModel:
     """The model of these operators, by name and inputs. Raises `ModelError` if ingest can't take
     it, as it would be too large.
     """

@@ -54,7 +54,9 @@ def _baddbmm(write: Writer) -> str:
 
 
 def _convolution(write: Writer) -> str:
-    """`convolution(x, weight, bias, stride, padding, dilation, transposed, output_padding, groups)`"""
+    """`convolution(x, weight, bias, stride, padding, dilation, transposed, padding_of_output,
+    groups)`
+    """
     shape = write.shape(1)
     axes = len(shape) - 2
     strides, pads, dilations = (_each(write, place, axes) for place in (3, 4, 5))
@@ -109,11 +111,7 @@ PRODUCTS: Mapping[str, Rule] = {
     "aten::baddbmm": _baddbmm,
     "aten::convolution": _convolution,
     "aten::scaled_dot_product_attention": partial(_attention, mask=3, causal=5, scale=6),
-    "aten::_scaled_dot_product_flash_attention": partial(
-        _attention, mask=None, causal=4, scale=6
-    ),
-    "aten::_scaled_dot_product_efficient_attention": partial(
-        _attention, mask=3, causal=6, scale=7
-    ),
+    "aten::_scaled_dot_product_flash_attention": partial(_attention, mask=None, causal=4, scale=6),
+    "aten::_scaled_dot_product_efficient_attention": partial(_attention, mask=3, causal=6, scale=7),
     "aten::_scaled_dot_product_cudnn_attention": partial(_attention, mask=3, causal=6, scale=8),
 }

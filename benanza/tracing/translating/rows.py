@@ -46,9 +46,7 @@ def _rms_norm(write: Writer) -> str:
         refuse("the trace lacks over which axes it is")
     scale = write.weight(2) if write.has(2) else write.made_up(write.dtype(0), shape)
     epsilon = write.number(3, 1e-5)
-    return write.node(
-        "RMSNormalization", write.tensor(0), scale, axis=-len(shape), epsilon=epsilon
-    )
+    return write.node("RMSNormalization", write.tensor(0), scale, axis=-len(shape), epsilon=epsilon)
 
 
 def _group_norm(write: Writer) -> str:

@@ -13,17 +13,25 @@ RULES: Mapping[str, Rule] = {**ELEMENTWISE, **PRODUCTS, **ROWS, **NODES}
 
 COPIES = frozenset(
     "aten::clone aten::contiguous aten::copy_ aten::to aten::_to_copy aten::repeat_interleave "
-    "aten::expand aten::reshape Cast Identity MemcpyFromHost MemcpyToHost ReorderInput "
+    "Cast Identity MemcpyFromHost MemcpyToHost ReorderInput "
     "ReorderOutput Reshape Transpose".split()
 )
 """What copies values, or gives them another type or layout."""
 
 FILLS = frozenset(
-    "aten::arange aten::empty aten::fill_ aten::full aten::normal_ aten::ones aten::uniform_ "
-    "aten::zero_ aten::zeros".split()
+    "aten::arange aten::empty aten::empty_like aten::empty_strided aten::fill_ aten::full "
+    "aten::normal_ aten::ones aten::uniform_ aten::zero_ aten::zeros".split()
 )
+"""What makes values, or room for them, of nothing."""
 
-_GENERATED = "triton_"
+VIEWS = frozenset(
+    "aten::_unsafe_view aten::as_strided aten::detach aten::dropout aten::expand aten::flatten "
+    "aten::narrow aten::permute aten::reshape aten::select aten::slice aten::split aten::squeeze "
+    "aten::t aten::transpose aten::unsqueeze aten::view".split()
+)
+"""What only says how a tensor is seen, or does nothing where nothing is trained."""
+
+GENERATED = "triton_"
 """Begins the names of the kernels that `torch.compile` writes."""
 
 
@@ -43,10 +51,12 @@ def translated(name: str, inputs: TracedInputs | None, prefix: str) -> Writer | 
 
 
 def _why_not(name: str) -> str:
-    if name.startswith(_GENERATED):
+    if name.startswith(GENERATED):
         return "a kernel that torch.compile wrote: a trace doesn't say which layers it computes"
     if name in COPIES:
         return "it copies or converts: no layer needs it"
+    if name in VIEWS:
+        return "it only says how a tensor is seen: no layer needs it"
     if name in FILLS:
         return "it makes values of nothing: no layer needs it"
     return f"{name} has no translation to ONNX's operators here"

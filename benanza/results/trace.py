@@ -63,10 +63,11 @@ class TraceTimes(Document, frozen=True, kw_only=True):
     """Where the time of a trace went, in microseconds.
 
     `span_us` is from its first event to its last. The others are those of `devices` GPUs together,
-    from each one's first activity to its last: `busy_us` when anything ran, `exposed_collectives_us`
-    when nothing but collectives did; and when nothing ran, `synchronisation_us` after copies to
-    the host, `host_us` until the host began to start what ran next, `launching_us` from then on,
-    `between_us` where that had been started before. All are 0 where the trace has no GPU.
+    from each one's first activity to its last: `busy_us` when anything ran,
+    `exposed_collectives_us` when nothing but collectives did; and when nothing ran,
+    `synchronisation_us` after copies to the host, `host_us` until the host began to start what ran
+    next, `launching_us` from then on, `between_us` where that had been started before. All are 0
+    where the trace has no GPU.
     """
 
     span_us: float

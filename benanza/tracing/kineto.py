@@ -36,6 +36,9 @@ DTYPES = {
 }
 """ONNX's names of the element types that Kineto names as C++ does."""
 
+_STRIDED = "attention"
+"""Is part of the names of operators whose strides count."""
+
 _LAUNCHES = frozenset(("cuda_runtime", "cuda_driver"))
 _ON_GPU: dict[str, ActivityKind] = {"kernel": "kernel", "gpu_memcpy": "copy", "gpu_memset": "fill"}
 
@@ -48,14 +51,14 @@ def kineto_events(events: Iterable[Mapping[str, Any]]) -> Iterator[Event]:
         if event.get("ph") != "X":
             continue
         if category == "cpu_op":
-            arguments = event.get("args", {})
+            arguments, name = event.get("args", {}), str(event["name"])
             yield Operator(
                 _number(arguments.get("External id")) or -1,
                 f"{event.get('pid')} {event.get('tid')}",
                 float(event["ts"]),
                 float(event.get("dur", 0.0)),
-                str(event["name"]),
-                _inputs(arguments, read) if "Input Dims" in arguments else None,
+                name,
+                _inputs(name, arguments, read) if "Input Dims" in arguments else None,
             )
         elif category in _LAUNCHES:
             yield Launch(
@@ -84,17 +87,22 @@ def _number(value: object) -> int | None:
     return value if isinstance(value, int) and value else None
 
 
-def _inputs(arguments: Mapping[str, Any], read: dict[str, TracedInputs]) -> TracedInputs:
+def _inputs(
+    name: str, arguments: Mapping[str, Any], read: dict[str, TracedInputs]
+) -> TracedInputs:
     """An operator's inputs. Those that were read before are the same object."""
-    said = [arguments.get(key, []) for key in ("Input Dims", "Input type", "Concrete Inputs")]
-    text = json.dumps(said)
+    strides = arguments.get("Input Strides", []) if _STRIDED in name else []
+    keys = ("Input Dims", "Input type", "Concrete Inputs")
+    shapes, types, values = (arguments.get(key, []) for key in keys)
+    text = json.dumps((shapes, types, values, strides))
     inputs = read.get(text)
     if inputs is None:
-        shapes, types, values = said
         inputs = read[text] = TracedInputs(
             tuple(map(_shape, shapes)),
             tuple(_dtypes(shape, type_) for shape, type_ in zip(shapes, types, strict=False)),
             tuple(map(str, values)),
+            (),
+            tuple(map(_shape, strides)),
         )
     return inputs
 

@@ -15,7 +15,7 @@ TraceFormat = Literal["PyTorch", "ONNX Runtime", "Nsight Systems"]
 
 
 class Trace(NamedTuple):
-    """A trace: the names of its GPUs, none where it doesn't say, and its events, to be read once."""
+    """A trace: the names of its GPUs, where it has them, and its events, to be read once."""
 
     format: TraceFormat
     devices: tuple[str, ...]

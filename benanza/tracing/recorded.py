@@ -19,13 +19,15 @@ class TracedInputs(msgspec.Struct, frozen=True, array_like=True):
     type, and the text of its value where that is a number or a list of them.
 
     An input that is several tensors has a tuple of shapes, and a tuple of types. What is no tensor,
-    and what isn't known, has no type. `outputs` are shapes, where the trace has them.
+    and what isn't known, has no type. `outputs` are shapes, where the trace has them; `strides` are
+    in elements, and there for attention alone, whose layer they decide.
     """
 
     shapes: tuple[tuple[int, ...] | tuple[tuple[int, ...], ...], ...] = ()
     dtypes: tuple[str | tuple[str, ...], ...] = ()
     values: tuple[str, ...] = ()
     outputs: tuple[tuple[int, ...], ...] = ()
+    strides: tuple[tuple[int, ...], ...] = ()
 
 
 class Operator(NamedTuple):

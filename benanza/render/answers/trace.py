@@ -66,8 +66,8 @@ def _title(answer: TraceAnswer, unit: TimeUnit) -> list[str]:
     where = answer.device or ("a GPU" if answer.on_gpu else "the CPU")
     times = answer.times
     lines = [
-        f"{answer.file}: {answer.format}, on {where}: {unit.format(times.span_us)} {unit.name} from "
-        f"the first event to the last, {unit.format(answer.us)} in operators and kernels"
+        f"{answer.file}: {answer.format}, on {where}: {unit.format(times.span_us)} {unit.name} "
+        f"from the first event to the last, {unit.format(answer.us)} in operators and kernels"
     ]
     if answer.on_gpu:
         gpus = "" if times.devices == 1 else f" of {plural(times.devices, 'GPU')}"

@@ -4,10 +4,11 @@ Sources: https://docs.pytorch.org/docs/stable/nn.functional.html, and the schema
 `native_functions.yaml`.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from benanza.tracing.translating.writing import Writer, refuse
+from benanza.tracing.translating.writing import EXCHANGED, Writer, refuse
 
 Rule = Callable[[Writer], str]
 """Writes an operator's nodes, and says what it gives back."""
@@ -77,14 +78,32 @@ def _convolution(write: Writer) -> str:
 
 
 def _attention(write: Writer, *, mask: int | None, causal: int, scale: int) -> str:
-    """Queries, keys and values by head. `mask`, `causal` and `scale` are the places of these."""
-    if len(write.shape(0)) != 4:
+    """Queries, keys and values by head. `mask`, `causal` and `scale` are the places of these.
+
+    What lies in memory by place is read there, as exporters write it, and the result is written as
+    the queries are.
+    """
+    shape = write.shape(0)
+    if len(shape) != 4:
         refuse("attention is translated with four axes only")
-    operands = [write.tensor(number) for number in range(3)]
+    by_place = [_lies_by_place(write, number) for number in range(3)]
+    operands = [
+        write.exchanged(number) if exchanged else write.tensor(number)
+        for number, exchanged in enumerate(by_place)
+    ]
     if mask is not None and write.has(mask):
         operands.append(write.tensor(mask))
-    scaled = {"scale": write.number(scale)} if write.value(scale) else {}
-    return write.node("Attention", *operands, is_causal=int(write.flag(causal)), **scaled)
+    usual = 1 / math.sqrt(shape[-1]) if shape[-1] else 1.0
+    factor = write.number(scale, usual)
+    scaled = {} if math.isclose(factor, usual, rel_tol=1e-6) else {"scale": factor}
+    result = write.node("Attention", *operands, is_causal=int(write.flag(causal)), **scaled)
+    return write.node("Transpose", result, perm=EXCHANGED) if by_place[0] else result
+
+
+def _lies_by_place(write: Writer, number: int) -> bool:
+    """Whether all heads of a place lie before those of the next one."""
+    shape, strides = write.shape(number), write.strides(number)
+    return len(shape) == len(strides) == 4 and 1 not in shape[1:3] and strides[1] < strides[2]
 
 
 def _each(write: Writer, number: int, axes: int) -> tuple[int, ...]:

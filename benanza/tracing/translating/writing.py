@@ -11,6 +11,10 @@ from benanza_runner.onnx_layers.layer_model import placeholder
 from benanza_schemas.element_types import FLOATS, TO_ONNX
 
 
+EXCHANGED = (0, 2, 1, 3)
+"""Exchanges the second and the third of four axes, such as heads and places."""
+
+
 class UntranslatedError(Exception):
     """An operator that isn't written as nodes of ONNX. The text says why."""
 
@@ -106,6 +110,19 @@ class Writer:
         if not any(value.name == name for value in self.read):
             self.read.append(self._described(name, self.dtype(number), self.shape(number)))
         return name
+
+    def strides(self, number: int) -> tuple[int, ...]:
+        """The strides of a tensor, none where they aren't known."""
+        strides = self._inputs.strides
+        return strides[number] if number < len(strides) else ()
+
+    def exchanged(self, number: int) -> str:
+        """The name of an input of four axes, of which memory has the second and third exchanged."""
+        name = f"{self._prefix}x{number}"
+        first, second, third, last = self.shape(number)
+        stored = (first, third, second, last)
+        self.read.append(self._described(name, self.dtype(number), stored))
+        return self.node("Transpose", name, perm=EXCHANGED)
 
     def tensors(self, number: int) -> list[str]:
         """The names of an input that is several tensors."""

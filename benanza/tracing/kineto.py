@@ -87,9 +87,7 @@ def _number(value: object) -> int | None:
     return value if isinstance(value, int) and value else None
 
 
-def _inputs(
-    name: str, arguments: Mapping[str, Any], read: dict[str, TracedInputs]
-) -> TracedInputs:
+def _inputs(name: str, arguments: Mapping[str, Any], read: dict[str, TracedInputs]) -> TracedInputs:
     """An operator's inputs. Those that were read before are the same object."""
     strides = arguments.get("Input Strides", []) if _STRIDED in name else []
     keys = ("Input Dims", "Input type", "Concrete Inputs")

@@ -8,7 +8,7 @@ Source: https://docs.nvidia.com/nsight-systems/UserGuide/index.html.
 import re
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from benanza.tracing.recorded import (
@@ -70,15 +70,9 @@ def nsight_devices(path: Path) -> tuple[str, ...]:
 def nsight_events(path: Path) -> Iterator[Event]:
     """The events of a report. Raises `BenanzaError` if it is none, or can't be read."""
     with _opened(path) as database:
-        try:
-            tables = _tables(database)
-            yield from _operators(database, tables)
-            yield from _activities(database, tables)
-        except sqlite3.Error as error:
-            raise BenanzaError(
-                f"{path} is no report of Nsight Systems that can be read ({error}); "
-                "say: nsys export --type sqlite REPORT"
-            ) from error
+        tables = _tables(database)
+        yield from _operators(database, tables)
+        yield from _activities(database, tables)
 
 
 def _operators(database: sqlite3.Connection, tables: frozenset[str]) -> Iterator[Event]:
@@ -170,10 +164,15 @@ def _tables(database: sqlite3.Connection) -> frozenset[str]:
     return frozenset(name for (name,) in rows)
 
 
-def _opened(path: Path) -> "closing[sqlite3.Connection]":
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     """The report, which is never written to."""
     try:
-        database = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+        address = f"{path.resolve().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(address, uri=True)) as database:
+            yield database
     except sqlite3.Error as error:
-        raise BenanzaError(f"{path} can't be read: {error}; name a trace") from error
-    return closing(database)
+        raise BenanzaError(
+            f"{path} is no report of Nsight Systems that can be read ({error}); "
+            "say: nsys export --type sqlite REPORT"
+        ) from error

@@ -15,6 +15,7 @@ from benanza_backbone.errors import BenanzaError
 class Recording(NamedTuple):
     """The operators of a trace that took time, those of the most first, and what else ran when.
 
+    `device` is the name of the GPU, empty where none ran anything, and where the trace lacks it.
     `host_operators` are all of them by name, with how long the host was at work in them.
     """
 
@@ -44,16 +45,17 @@ def recording(file: Path) -> Recording:
     trace = read_trace(file)
     with spooled(trace.events) as spool:
         operators = traced_operators(spool, RULES)
+        times = timeline(spool.timed())
         found = Recording(
             file,
             trace.format,
-            next(iter(trace.devices), ""),
+            next(iter(trace.devices), "") if times.devices else "",
             tuple(operators),
             _by_name(operators),
             tuple(spool.of_nobody()),
             tuple(spool.activities()),
             tuple(spool.launches()),
-            timeline(spool.timed()),
+            times,
             spool.span_us(),
         )
     timed = [operator for operator in operators if found.us(operator) > 0]

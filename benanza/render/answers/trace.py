@@ -42,7 +42,7 @@ def comparison_of_traces_html(compared: TraceComparison) -> str:
 
 
 def _parts(answer: TraceAnswer, top: int, *, plain: bool) -> list[RenderableType]:
-    unit = time_unit([answer.us])
+    unit = time_unit(time for call in answer.calls[:top] for time in (call.us, call.bound_us))
     parts: list[RenderableType] = [Text(printable(line)) for line in _title(answer, unit)]
     parts.append(_by_name(answer, unit, top, plain=plain))
     parts.append(_operators(answer.calls[:top], unit, plain=plain))

@@ -1,0 +1,100 @@
+"""Operators of traces are the layers of models that do the same."""
+
+import lzma
+from functools import cache
+
+import pytest
+
+from benanza.tracing.recorded import TracedInputs
+from benanza.tracing.trace_model import Part, precision_of, trace_model
+from benanza_ingest.extract import extract
+from benanza_ingest.limits import Limits
+from benanza_ingest.reading.zoo import zoo_path
+
+HEADS, PLACES, WIDTH = 6, 197, 384
+BY_HEAD = (1, HEADS, PLACES, WIDTH // HEADS)
+BY_PLACE = (PLACES * WIDTH, WIDTH // HEADS, WIDTH, 1)
+"""How heads lie in memory where each place has its own one after the other."""
+
+
+@cache
+def of_vit() -> frozenset[str]:
+    """The layers and groups of a vision transformer that PyTorch exported."""
+    model = extract(lzma.open(zoo_path("transformers:vit-small")).read(), limits=Limits())
+    return frozenset(part.fingerprint for part in (*model.layers, *model.groups))
+
+
+def part_of(name: str, inputs: TracedInputs) -> Part:
+    (part,) = trace_model([(name, inputs)], Limits()).parts
+    assert part.reason == ""
+    return part
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs"),
+    [
+        ("aten::linear", TracedInputs(((1, PLACES, WIDTH), (WIDTH, WIDTH), (WIDTH,)))),
+        (
+            "aten::layer_norm",
+            TracedInputs(
+                ((1, PLACES, WIDTH), (), (WIDTH,), (WIDTH,), ()), (), ("", "[384]", "", "", "1e-12")
+            ),
+        ),
+        ("aten::add", TracedInputs(((1, PLACES, WIDTH), (1, PLACES, WIDTH)))),
+    ],
+)
+def test_layers_are_those_of_an_exported_model(name: str, inputs: TracedInputs) -> None:
+    dtypes = tuple("float16" if shape else "" for shape in inputs.shapes)
+    typed = TracedInputs(inputs.shapes, dtypes, inputs.values)
+    part = part_of(name, typed)
+    assert {layer.fingerprint for layer in part.layers} <= of_vit()
+    assert {group.fingerprint for group in part.groups} <= of_vit()
+
+
+def test_attention_is_the_group_of_an_exported_model() -> None:
+    inputs = TracedInputs((BY_HEAD,) * 3, ("float16",) * 3, ("",) * 3, (), (BY_PLACE,) * 3)
+    (group,) = part_of("aten::scaled_dot_product_attention", inputs).groups
+    assert group.rule == "attention"
+    assert group.fingerprint in of_vit()
+
+
+def test_a_group_stands_for_all_layers_of_an_operator() -> None:
+    inputs = TracedInputs(((2, 4, 8), (16, 8), (16,)), ("float32",) * 3)
+    part = part_of("aten::linear", inputs)
+    assert [layer.op for layer in part.layers] == ["MatMul", "Add"]
+    (group,) = part.groups
+    assert len(group.layers) == 2
+
+
+def test_operators_share_nothing() -> None:
+    inputs = TracedInputs(((2, 8),), ("float32",))
+    model = trace_model(
+        [("aten::relu", inputs), ("aten::view", inputs), ("aten::relu", inputs)], Limits()
+    )
+    first, view, second = model.parts
+    assert first.layers[0].fingerprint == second.layers[0].fingerprint
+    assert not view.layers
+    assert not extract(model.content, limits=Limits()).edges
+
+
+def test_a_contradiction_is_the_reason_of_one_operator_alone() -> None:
+    wrong = TracedInputs(((2, 8), (9, 4)), ("float32",) * 2)
+    right = TracedInputs(((2, 8), (8, 4)), ("float32",) * 2)
+    refused, taken = trace_model([("aten::mm", wrong), ("aten::mm", right)], Limits()).parts
+    assert refused.reason
+    assert [layer.op for layer in taken.layers] == ["MatMul"]
+
+
+@pytest.mark.parametrize(
+    ("dtypes", "precision"),
+    [
+        (("bfloat16", "float32"), "bf16"),
+        (("int64", "float16"), "fp16"),
+        ((("float16", "float16"), ""), "fp16"),
+        (("int64",), "fp32"),
+    ],
+)
+def test_the_precision_is_that_of_the_first_float(
+    dtypes: tuple[str | tuple[str, ...], ...], precision: str
+) -> None:
+    assert precision_of(TracedInputs((), dtypes)) == precision

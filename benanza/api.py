@@ -20,10 +20,10 @@ from benanza.results.operating import Status
 from benanza.results.profile import Profiles
 from benanza.results.publish import Published
 from benanza.results.result import Result
-from benanza.results.trace import TraceAnswer
 from benanza.results.what_if import WhatIfs
 from benanza.settings import load
 from benanza.tokens.generation import Generation
+from benanza.tracing.results import TraceAnswer
 from benanza.turns import in_turn
 from benanza_backbone.errors import BenanzaError
 from benanza_schemas.events.derivation import Quantised

@@ -25,9 +25,9 @@ from benanza.results.profile import Profiles
 from benanza.results.publish import Published
 from benanza.results.questions import Answers
 from benanza.results.result import SHOWN_BY
-from benanza.results.trace import TraceAnswer, TraceComparison
 from benanza.results.what_if import WhatIfs
 from benanza.tokens.generation import Generation
+from benanza.tracing.results import TraceAnswer, TraceComparison
 
 
 def show_tables() -> None:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from benanza.profiling.remedies import remedies_of
-from benanza.results.trace import TraceAdvice, TracedCalls
 from benanza.tracing.recording import Recording
+from benanza.tracing.results import TraceAdvice, TracedCalls
 from benanza.tracing.translating.translate import COPIES, GENERATED
 from benanza_analyzer.answers.kinds import InefficiencyKind
 

@@ -1,14 +1,13 @@
 """`benanza trace`: a trace that another profiler recorded, beside known layers."""
 
 import hashlib
-from collections.abc import Iterable
 from pathlib import Path
 
 from benanza.installation.configured import configured_log, known_store
 from benanza.publishing.event import model_published
 from benanza.publishing.inline import inline_content
-from benanza.results.trace import Match, TraceAnswer, TracedCalls, TracedTotal, TraceTimes
 from benanza.tracing.advice import advice_about
+from benanza.tracing.formats.recorded import TracedInputs
 from benanza.tracing.known_times import (
     NOTHING_KNOWN,
     KnownTimes,
@@ -18,10 +17,9 @@ from benanza.tracing.known_times import (
     was_tried,
 )
 from benanza.tracing.operators import TracedOperator
-from benanza.tracing.recorded import TracedInputs
 from benanza.tracing.recording import Recording, recording
-from benanza.tracing.spool import Total
-from benanza.tracing.trace_model import Part, TraceModel, trace_model
+from benanza.tracing.results import Match, TraceAnswer, TracedCalls, TraceTimes
+from benanza.tracing.trace_model import TracedPart, TraceModel, trace_model
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings
@@ -80,17 +78,17 @@ def answer(
         system=known.system,
         system_id=known.system_id,
         calls=calls,
-        unattributed=_totals(found.unattributed),
-        on_gpus=_totals(found.on_gpus),
-        host_calls=_totals(found.host_calls),
-        host_operators=_totals(found.host_operators),
+        unattributed=found.unattributed,
+        on_gpus=found.on_gpus,
+        host_calls=found.host_calls,
+        host_operators=found.host_operators,
         advice=advice_about(found, calls),
         published=published,
     )
 
 
 def _calls(
-    found: Recording, operator: TracedOperator, part: Part, known: KnownTimes, total_us: float
+    found: Recording, operator: TracedOperator, part: TracedPart, known: KnownTimes, total_us: float
 ) -> TracedCalls:
     match, one_us, reason = _match(part, known)
     ceilings = known.ceilings.of(part.precision)
@@ -110,11 +108,11 @@ def _calls(
         bound_us=None if one_us is None else one_us * operator.calls,
         light_us=light_us(part, ceilings) * operator.calls if part.layers and ceilings else None,
         reason=reason,
-        kernels=_totals(operator.kernels),
+        kernels=tuple(operator.kernels),
     )
 
 
-def _match(part: Part, known: KnownTimes) -> tuple[Match, float | None, str]:
+def _match(part: TracedPart, known: KnownTimes) -> tuple[Match, float | None, str]:
     if not part.layers:
         return "no layer", None, part.reason
     best_us = bound_us(part, known.best_us)
@@ -125,7 +123,7 @@ def _match(part: Part, known: KnownTimes) -> tuple[Match, float | None, str]:
     return "waits", None, "its layers have no time on this device yet"
 
 
-def _kind(part: Part) -> OperatorKind:
+def _kind(part: TracedPart) -> OperatorKind:
     if not part.layers:
         return "unknown"
     costliest = max(part.layers, key=lambda layer: (layer.flops, layer.bytes))
@@ -139,10 +137,6 @@ def _shapes(inputs: TracedInputs | None) -> tuple[tuple[int, ...], ...]:
         several = tuple(each for each in shape if isinstance(each, tuple))
         shapes += several or [tuple(size for size in shape if isinstance(size, int))]
     return tuple(shapes)
-
-
-def _totals(totals: Iterable[Total]) -> tuple[TracedTotal, ...]:
-    return tuple(TracedTotal(**total._asdict()) for total in totals)
 
 
 def _known(found: Recording, model: TraceModel, settings: Settings) -> KnownTimes:

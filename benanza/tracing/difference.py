@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Hashable
 
-from benanza.results.trace import TraceAnswer, TraceComparison, TracedCalls, TraceDifference
+from benanza.tracing.results import TraceAnswer, TraceComparison, TracedCalls, TraceDifference
 
 
 def comparison(trace: TraceAnswer, other: TraceAnswer) -> TraceComparison:

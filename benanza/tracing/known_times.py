@@ -1,10 +1,11 @@
 """The best times of layers, and the systems that have them, from the store."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from benanza.looking.stored_bound import described_system
-from benanza.tracing.trace_model import Part
+from benanza.tracing.trace_model import TracedPart
 from benanza_analyzer.roofline import BYTES_KEPT, MICROSECONDS, PlatformCeilings, SystemCeilings
 from benanza_backbone.clickhouse.queries import COUNTED
 from benanza_backbone.clickhouse.store import Store
@@ -47,13 +48,15 @@ class KnownTimes(NamedTuple):
 NOTHING_KNOWN = KnownTimes("", "", {}, SystemCeilings())
 
 
-def known_times(store: Store, parts: Sequence[Part], device: str, *, on_gpu: bool) -> KnownTimes:
+def known_times(
+    store: Store, parts: Sequence[TracedPart], device: str, *, on_gpu: bool
+) -> KnownTimes:
     """Those of the system of this kind that knows most of the parts, of equals the newest.
 
     Without the name of a `device` each GPU is of the kind, or each CPU. Raises `BenanzaError` as
     all queries do.
     """
-    fingerprints = {layer.fingerprint for part in parts for layer in (*part.layers, *part.groups)}
+    fingerprints = {one for part in parts for way in _ways(part) for one in way}
     best: dict[str, dict[Key, float | None]] = {}
     for row in store.query(BEST, {"fingerprints": sorted(fingerprints)}):
         key = row["fingerprint"], row["precision"]
@@ -74,19 +77,14 @@ def known_times(store: Store, parts: Sequence[Part], device: str, *, on_gpu: boo
     return KnownTimes(system_id, chosen["name"], best[system_id], ceilings)
 
 
-def bound_us(part: Part, best_us: Mapping[Key, float | None]) -> float | None:
+def bound_us(part: TracedPart, best_us: Mapping[Key, float | None]) -> float | None:
     """The least time of a part: layer by layer, or as a group; `None` where neither is known."""
-    return min(
-        (
-            sum(times)
-            for each in _ways(part)
-            if None not in (times := [best_us.get((one, part.precision)) for one in each])
-        ),
-        default=None,
-    )
+    of_ways = ([best_us.get((one, part.precision)) for one in way] for way in _ways(part))
+    known = [[us for us in times if us is not None] for times in of_ways if None not in times]
+    return min(map(math.fsum, known), default=None)
 
 
-def light_us(part: Part, ceilings: PlatformCeilings) -> float:
+def light_us(part: TracedPart, ceilings: PlatformCeilings) -> float:
     """The least time that bandwidth and rate allow a part, as it is computed by layers or groups.
 
     Source: `benanza_analyzer.roofline`.
@@ -104,17 +102,17 @@ def light_us(part: Part, ceilings: PlatformCeilings) -> float:
     )
 
 
-def was_tried(part: Part, best_us: Mapping[Key, float | None]) -> bool:
+def was_tried(part: TracedPart, best_us: Mapping[Key, float | None]) -> bool:
     """Whether nothing of a part waits to be measured."""
-    return any(all((one, part.precision) in best_us for one in each) for each in _ways(part))
+    return any(all((one, part.precision) in best_us for one in way) for way in _ways(part))
 
 
-def _ways(part: Part) -> Iterable[tuple[str, ...]]:
+def _ways(part: TracedPart) -> Iterable[tuple[str, ...]]:
     """The fingerprints of layers, or of a group, that compute all of a part."""
     yield tuple(layer.fingerprint for layer in part.layers if layer.kind != "view")
     for group in part.groups:
         yield (group.fingerprint,)
 
 
-def _known(parts: Sequence[Part], best_us: Mapping[Key, float | None]) -> int:
+def _known(parts: Sequence[TracedPart], best_us: Mapping[Key, float | None]) -> int:
     return sum(bool(part.layers) and bound_us(part, best_us) is not None for part in parts)

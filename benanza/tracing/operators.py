@@ -4,8 +4,9 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from benanza.tracing.recorded import TracedInputs
-from benanza.tracing.spool import Nested, Spool, Total
+from benanza.tracing.formats.recorded import TracedInputs
+from benanza.tracing.results import TracedTotal
+from benanza.tracing.spool import Nested, Spool
 
 
 @dataclass
@@ -19,7 +20,7 @@ class TracedOperator:
     inputs: TracedInputs | None
     calls: int = 0
     host_us: float = 0.0
-    kernels: list[Total] = field(default_factory=list)
+    kernels: list[TracedTotal] = field(default_factory=list)
 
     @property
     def gpu_us(self) -> float:

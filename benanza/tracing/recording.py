@@ -4,9 +4,10 @@ from collections import defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
+from benanza.tracing.formats.reading import TraceFormat, read_trace
 from benanza.tracing.operators import TracedOperator, traced_operators
-from benanza.tracing.reading import TraceFormat, read_trace
-from benanza.tracing.spool import Total, spooled
+from benanza.tracing.results import TracedTotal
+from benanza.tracing.spool import spooled
 from benanza.tracing.timeline import Timeline, timeline
 from benanza.tracing.translating.translate import RULES
 from benanza_backbone.errors import BenanzaError
@@ -23,10 +24,10 @@ class Recording(NamedTuple):
     format: TraceFormat
     device: str
     operators: tuple[TracedOperator, ...]
-    host_operators: tuple[Total, ...]
-    unattributed: tuple[Total, ...]
-    on_gpus: tuple[Total, ...]
-    host_calls: tuple[Total, ...]
+    host_operators: tuple[TracedTotal, ...]
+    unattributed: tuple[TracedTotal, ...]
+    on_gpus: tuple[TracedTotal, ...]
+    host_calls: tuple[TracedTotal, ...]
     times: Timeline
     span_us: float
 
@@ -65,16 +66,16 @@ def recording(file: Path) -> Recording:
     return found._replace(operators=ordered)
 
 
-def _by_name(operators: list[TracedOperator]) -> tuple[Total, ...]:
+def _by_name(operators: list[TracedOperator]) -> tuple[TracedTotal, ...]:
     times: dict[str, list[TracedOperator]] = defaultdict(list)
     for operator in operators:
         times[operator.name].append(operator)
     totals = (
-        Total(
-            "operator",
-            name,
-            sum(operator.calls for operator in alike),
-            sum(operator.host_us for operator in alike),
+        TracedTotal(
+            kind="operator",
+            name=name,
+            count=sum(operator.calls for operator in alike),
+            us=sum(operator.host_us for operator in alike),
         )
         for name, alike in times.items()
     )

@@ -11,7 +11,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from benanza.tracing.recorded import ActivityKind, DeviceActivity, Launch, Operator, TracedInputs
+from benanza.tracing.formats.recorded import ActivityKind, Event, HostOperator, Launch, TracedInputs
+from benanza.tracing.results import TracedTotal
 
 _TABLES = """
 CREATE TABLE operators
@@ -31,7 +32,6 @@ _AT_ONCE = 5_000
 
 _CACHE_KIB = 65_536
 
-Event = Operator | Launch | DeviceActivity
 Item = TypeVar("Item")
 
 
@@ -58,15 +58,6 @@ class Timed(NamedTuple):
     launch_ended_us: float | None
 
 
-class Total(NamedTuple):
-    """How often something was done, and how long it took together."""
-
-    kind: str
-    name: str
-    count: int
-    us: float
-
-
 class Spool:
     """Takes events in any order, and gives them back sorted and joined."""
 
@@ -81,7 +72,7 @@ class Spool:
             operators, launches, activities = [], [], []
             for event in some:
                 number = self._number(event.name)
-                if isinstance(event, Operator):
+                if isinstance(event, HostOperator):
                     inputs = None if event.inputs is None else self._number(event.inputs)
                     operators.append((*event[:4], number, inputs))
                 elif isinstance(event, Launch):
@@ -120,7 +111,7 @@ class Spool:
         for some in _batches(owners):
             self._connection.executemany("INSERT OR REPLACE INTO owners VALUES (?, ?)", some)
 
-    def of_owners(self) -> Iterator[tuple[int, Total]]:
+    def of_owners(self) -> Iterator[tuple[int, TracedTotal]]:
         """What GPUs did for each number, kernel by kernel."""
         rows = self._connection.execute(
             "SELECT owner, kind, name, count(*), sum(us) FROM activities "
@@ -128,9 +119,9 @@ class Spool:
             "GROUP BY owner, kind, name ORDER BY owner, sum(us) DESC"
         )
         for owner, kind, name, count, us in rows:
-            yield owner, Total(kind, self.name(name), count, us)
+            yield owner, TracedTotal(kind=kind, name=self.name(name), count=count, us=us)
 
-    def of_nobody(self) -> list[Total]:
+    def of_nobody(self) -> list[TracedTotal]:
         """What GPUs did for no operator that is known."""
         return self._totals(
             "SELECT kind, name, count(*), sum(us) FROM activities "
@@ -138,14 +129,14 @@ class Spool:
             "GROUP BY kind, name ORDER BY sum(us) DESC"
         )
 
-    def activities(self) -> list[Total]:
+    def activities(self) -> list[TracedTotal]:
         """What GPUs did, by kind and name."""
         return self._totals(
             "SELECT kind, name, count(*), sum(us) FROM activities "
             "GROUP BY kind, name ORDER BY sum(us) DESC"
         )
 
-    def launches(self) -> list[Total]:
+    def launches(self) -> list[TracedTotal]:
         """The host's calls of a GPU's runtime and driver, by name."""
         return self._totals(
             "SELECT 'call', name, count(*), sum(us) FROM launches "
@@ -179,9 +170,11 @@ class Spool:
             self._texts.append(text)
         return number
 
-    def _totals(self, query: str) -> list[Total]:
-        rows = self._connection.execute(query)
-        return [Total(kind, self.name(name), count, us) for kind, name, count, us in rows]
+    def _totals(self, query: str) -> list[TracedTotal]:
+        return [
+            TracedTotal(kind=kind, name=self.name(name), count=count, us=us)
+            for kind, name, count, us in self._connection.execute(query)
+        ]
 
 
 @contextmanager

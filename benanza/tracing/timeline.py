@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from benanza.tracing.recorded import TO_HOST
+from benanza.tracing.formats.recorded import TO_HOST
 from benanza.tracing.spool import Timed
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from onnx import GraphProto, ModelProto, helper
 
-from benanza.tracing.recorded import TracedInputs
+from benanza.tracing.formats.recorded import TracedInputs
 from benanza.tracing.translating.translate import translated
 from benanza.tracing.translating.writing import Writer
 from benanza_ingest.extract import extract
@@ -24,7 +24,7 @@ OPSET = 23
 _IR_VERSION = 11
 
 
-class Part(NamedTuple):
+class TracedPart(NamedTuple):
     """An operator as layers, and the groups that stand for all of them. `precision` is that of the
     first of its inputs that has one.
 
@@ -41,7 +41,7 @@ class TraceModel(NamedTuple):
     """The ONNX file of a trace, without weights, and the part for each operator."""
 
     content: bytes
-    parts: tuple[Part, ...]
+    parts: tuple[TracedPart, ...]
 
 
 def trace_model(operators: Sequence[tuple[str, TracedInputs | None]], limits: Limits) -> TraceModel:
@@ -59,7 +59,7 @@ def trace_model(operators: Sequence[tuple[str, TracedInputs | None]], limits: Li
     return TraceModel(
         content,
         tuple(
-            Part((), (), precision_of(inputs), part)
+            TracedPart((), (), precision_of(inputs), part)
             if isinstance(part, str)
             else _part(model, positions.get(number, []), precision_of(inputs))
             for number, (part, (_, inputs)) in enumerate(zip(written, operators, strict=True))
@@ -89,14 +89,14 @@ def _file(parts: Iterable[Writer]) -> ModelProto:
     return helper.make_model(graph, opset_imports=opsets, ir_version=_IR_VERSION)
 
 
-def _part(model: ExtractedModel, positions: Sequence[int], precision: Precision) -> Part:
+def _part(model: ExtractedModel, positions: Sequence[int], precision: Precision) -> TracedPart:
     layers = tuple(model.layers[position] for position in positions)
     reason = next((layer.reason for layer in layers if layer.kind == "skipped"), "")
     if reason or not layers:
-        return Part((), (), precision, reason or "ingest finds no layer in it")
+        return TracedPart((), (), precision, reason or "ingest finds no layer in it")
     computing = {position for position in positions if model.layers[position].kind != "view"}
     groups = (group for group in model.groups if computing <= set(group.layers) <= set(positions))
-    return Part(layers, tuple(groups), precision, "")
+    return TracedPart(layers, tuple(groups), precision, "")
 
 
 def _prefix(number: int) -> str:

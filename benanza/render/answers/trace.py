@@ -9,7 +9,7 @@ from rich.text import Text
 
 from benanza.render.table import Column, html, names, printable, shortened, table
 from benanza.render.units import TimeUnit, dimensions, plural, time_unit
-from benanza.results.trace import TraceAnswer, TraceComparison, TracedCalls, TracedTotal
+from benanza.tracing.results import TraceAnswer, TraceComparison, TracedCalls, TracedTotal
 
 TOP = 15
 """So many rows of each table are shown unless another number is asked for."""

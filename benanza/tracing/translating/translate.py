@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from benanza.tracing.recorded import TracedInputs
+from benanza.tracing.formats.recorded import TracedInputs
 from benanza.tracing.translating.elementwise import ELEMENTWISE
 from benanza.tracing.translating.onnxruntime_nodes import NODES
 from benanza.tracing.translating.products import PRODUCTS, Rule

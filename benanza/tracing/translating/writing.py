@@ -6,10 +6,9 @@ from typing import Any, NoReturn
 import numpy as np
 from onnx import NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
-from benanza.tracing.recorded import TracedInputs
+from benanza.tracing.formats.recorded import TracedInputs
 from benanza_runner.onnx_layers.layer_model import placeholder
 from benanza_schemas.element_types import FLOATS, TO_ONNX
-
 
 EXCHANGED = (0, 2, 1, 3)
 """Exchanges the second and the third of four axes, such as heads and places."""
@@ -131,7 +130,7 @@ class Writer:
         known = next((dtype for dtype in self._inputs.dtypes if isinstance(dtype, str)), "")
         names = []
         for place, shape in enumerate(shapes):
-            if isinstance(shape, int):
+            if not isinstance(shape, tuple):
                 refuse("an input is one tensor instead of several")
             dtype = dtypes[place] if isinstance(dtypes, tuple) else known
             names.append(f"{self._prefix}x{number}_{place}")

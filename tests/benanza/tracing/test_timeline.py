@@ -2,7 +2,7 @@
 
 import pytest
 
-from benanza.tracing.recorded import ActivityKind
+from benanza.tracing.formats.recorded import ActivityKind
 from benanza.tracing.spool import Timed
 from benanza.tracing.timeline import timeline
 

@@ -5,8 +5,8 @@ from functools import cache
 
 import pytest
 
-from benanza.tracing.recorded import TracedInputs
-from benanza.tracing.trace_model import Part, precision_of, trace_model
+from benanza.tracing.formats.recorded import TracedInputs
+from benanza.tracing.trace_model import TracedPart, precision_of, trace_model
 from benanza_ingest.extract import extract
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.zoo import zoo_path
@@ -21,10 +21,15 @@ BY_PLACE = (PLACES * WIDTH, WIDTH // HEADS, WIDTH, 1)
 def of_vit() -> frozenset[str]:
     """The layers and groups of a vision transformer that PyTorch exported."""
     model = extract(lzma.open(zoo_path("transformers:vit-small")).read(), limits=Limits())
-    return frozenset(part.fingerprint for part in (*model.layers, *model.groups))
+    return frozenset(
+        (
+            *(layer.fingerprint for layer in model.layers),
+            *(group.fingerprint for group in model.groups),
+        )
+    )
 
 
-def part_of(name: str, inputs: TracedInputs) -> Part:
+def part_of(name: str, inputs: TracedInputs) -> TracedPart:
     (part,) = trace_model([(name, inputs)], Limits()).parts
     assert part.reason == ""
     return part

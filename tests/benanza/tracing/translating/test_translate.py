@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from benanza.tracing.recorded import TracedInputs
+from benanza.tracing.formats.recorded import TracedInputs
 from benanza.tracing.trace_model import OPSET, trace_model
 from benanza.tracing.translating.translate import RULES, translated
 from benanza.tracing.translating.writing import Writer

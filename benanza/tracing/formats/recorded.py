@@ -30,7 +30,7 @@ class TracedInputs(msgspec.Struct, frozen=True, array_like=True):
     strides: tuple[tuple[int, ...], ...] = ()
 
 
-class Operator(NamedTuple):
+class HostOperator(NamedTuple):
     """An operator of a framework, as the host ran it.
 
     `identity` is what activities name it by. Operators of one `thread` are nested by their times,
@@ -66,6 +66,9 @@ class DeviceActivity(NamedTuple):
     us: float
     correlation: str
     operator: int | None
+
+
+Event = HostOperator | Launch | DeviceActivity
 
 
 def kind_of_kernel(name: str) -> ActivityKind:

@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from benanza.tracing.recorded import Operator, TracedInputs
+from benanza.tracing.formats.recorded import HostOperator, TracedInputs
 from benanza_runner.onnxruntime.session import CPU
 
 DTYPES = {"float": "float32", "double": "float64"}
@@ -17,7 +17,7 @@ DTYPES = {"float": "float32", "double": "float64"}
 _NODE = "_kernel_time"
 
 
-def onnxruntime_events(events: Iterable[Mapping[str, Any]]) -> Iterator[Operator]:
+def onnxruntime_events(events: Iterable[Mapping[str, Any]]) -> Iterator[HostOperator]:
     """The nodes among the events, named by their operators."""
     numbers = itertools.count(1)
     for event in events:
@@ -25,7 +25,7 @@ def onnxruntime_events(events: Iterable[Mapping[str, Any]]) -> Iterator[Operator
         if "op_name" not in arguments or not str(event.get("name", "")).endswith(_NODE):
             continue
         on_cpu = arguments.get("provider", CPU.name) == CPU.name
-        yield Operator(
+        yield HostOperator(
             next(numbers),
             f"{event.get('pid')} {event.get('tid')}",
             float(event["ts"]),

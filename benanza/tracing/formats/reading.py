@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from benanza.tracing.chrome import events_of, head_of
-from benanza.tracing.kineto import kineto_events
-from benanza.tracing.nsight import MAGIC, nsight_devices, nsight_events
-from benanza.tracing.onnxruntime_nodes import onnxruntime_events
-from benanza.tracing.spool import Event
+from benanza.tracing.formats.chrome import events_of, head_of
+from benanza.tracing.formats.kineto import kineto_events
+from benanza.tracing.formats.nsight import MAGIC, nsight_devices, nsight_events
+from benanza.tracing.formats.onnxruntime_nodes import onnxruntime_events
+from benanza.tracing.formats.recorded import Event
 from benanza_backbone.errors import BenanzaError
 
 TraceFormat = Literal["PyTorch", "ONNX Runtime", "Nsight Systems"]

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from benanza.tracing.recorded import (
+from benanza.tracing.formats.recorded import (
     ActivityKind,
     DeviceActivity,
+    Event,
+    HostOperator,
     Launch,
-    Operator,
     kind_of_kernel,
 )
-from benanza.tracing.spool import Event
 from benanza_backbone.errors import BenanzaError
 
 MAGIC = b"SQLite format 3\0"
@@ -79,7 +79,7 @@ def _operators(database: sqlite3.Connection, tables: frozenset[str]) -> Iterator
     if "NVTX_EVENTS" in tables:
         for number, (thread, start, end, text) in enumerate(database.execute(_RANGES), start=1):
             name = _DETAILS.sub("", text or "range")
-            yield Operator(number, str(thread), start / _NS, (end - start) / _NS, name)
+            yield HostOperator(number, str(thread), start / _NS, (end - start) / _NS, name)
 
 
 def _activities(database: sqlite3.Connection, tables: frozenset[str]) -> Iterator[Event]:

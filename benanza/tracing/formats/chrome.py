@@ -29,7 +29,7 @@ class Head(NamedTuple):
 
 def head_of(path: Path) -> Head:
     """The first part of a file. Raises `BenanzaError` if it is no trace."""
-    devices = []
+    devices: list[str] = []
     with _opened(path) as file:
         for place, kind, value in ijson.parse(file, use_float=True):
             if kind == "start_array" and place in ("", _EVENTS):
@@ -48,13 +48,12 @@ def events_of(path: Path, *, is_list: bool) -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
+def _opened(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
     try:
         with path.open("rb") as plain:
             packed = plain.read(len(GZIP)) == GZIP
             plain.seek(0)
-            with gzip.open(plain) if packed else plain as file:
-                yield file
+            yield gzip.GzipFile(fileobj=plain) if packed else plain
     except ijson.IncompleteJSONError as error:
         raise BenanzaError(
             f"{path} is no whole trace ({' '.join(str(error).split())[:100]}); record it again"

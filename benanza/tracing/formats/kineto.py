@@ -8,15 +8,15 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from benanza.tracing.recorded import (
+from benanza.tracing.formats.recorded import (
     ActivityKind,
     DeviceActivity,
+    Event,
+    HostOperator,
     Launch,
-    Operator,
     TracedInputs,
     kind_of_kernel,
 )
-from benanza.tracing.spool import Event
 
 DTYPES = {
     "float": "float32",
@@ -52,7 +52,7 @@ def kineto_events(events: Iterable[Mapping[str, Any]]) -> Iterator[Event]:
             continue
         if category == "cpu_op":
             arguments, name = event.get("args", {}), str(event["name"])
-            yield Operator(
+            yield HostOperator(
                 _number(arguments.get("External id")) or -1,
                 f"{event.get('pid')} {event.get('tid')}",
                 float(event["ts"]),

@@ -1,4 +1,4 @@
-"""What is in the files of traces: those that PyTorch recorded on a CPU, and made-up ones of GPUs."""
+"""What is in the files of traces: PyTorch's of a CPU, and made-up ones of GPUs."""
 
 import gzip
 import tracemalloc

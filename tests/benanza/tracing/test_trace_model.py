@@ -20,7 +20,8 @@ BY_PLACE = (PLACES * WIDTH, WIDTH // HEADS, WIDTH, 1)
 @cache
 def of_vit() -> frozenset[str]:
     """The layers and groups of a vision transformer that PyTorch exported."""
-    model = extract(lzma.open(zoo_path("transformers:vit-small")).read(), limits=Limits())
+    content = lzma.decompress(zoo_path("transformers:vit-small").read_bytes())
+    model = extract(content, limits=Limits())
     return frozenset(
         (
             *(layer.fingerprint for layer in model.layers),

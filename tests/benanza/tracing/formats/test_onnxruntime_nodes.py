@@ -15,13 +15,13 @@ from benanza_ingest.limits import Limits
 MODEL = """
 <ir_version: 10, opset_import: ["" : 20]>
 net (float[2, 8] x, float[1, 3, 8, 8] image) => (y, z)
-<float[8, 4] w = {%s}>
+<float[8, 4] w = {WEIGHT}>
 {
     product = MatMul(x, w)
     y = Mul(product, product)
     z = Softmax<axis = 1>(image)
 }
-""" % ", ".join(["1"] * 32)
+""".replace("WEIGHT", ", ".join(["1"] * 32))
 
 
 @pytest.fixture(scope="module")

@@ -52,12 +52,13 @@ def trace(
     data: Path | None,
     output: Format,
 ) -> None:
-    """Where the time of a recorded run went, and what bounds would save.
+    """Where the time of a recorded run went.
 
     FILE is a trace of PyTorch's profiler, as vLLM and SGLang write it, too (.json or .json.gz, with
     record_shapes=True), of ONNX Runtime's profiler, or a report of Nsight Systems as SQLite (nsys
-    export --type sqlite). Nothing is run, and no model is needed: each operator with its shapes is
-    a layer, and has a bound once that was measured on such a device, for whichever model.
+    export --type sqlite). It says what bounds would save. Nothing is run, and no model is
+    needed: each operator with its shapes is a layer, and has a bound once that was measured on such
+    a device, for whichever model.
     Operators that could run as one call count one by one: a trace doesn't say what reads what.
 
     \b

@@ -1,12 +1,16 @@
 """`benanza trace`: a trace that another profiler recorded, beside known layers."""
 
 import hashlib
+from contextlib import ExitStack
 from pathlib import Path
+
+import msgspec
 
 from benanza.installation.configured import configured_log, known_store
 from benanza.publishing.event import model_published
 from benanza.publishing.inline import inline_content
 from benanza.tracing.advice import advice_about
+from benanza.tracing.beside_model import GivenModel, beside_model
 from benanza.tracing.formats.recorded import TracedInputs
 from benanza.tracing.known_times import (
     NOTHING_KNOWN,
@@ -32,7 +36,12 @@ PREFIX = "trace:"
 
 
 def trace_answer(
-    file: Path, settings: Settings, *, publishes: bool = False, output: Path | None = None
+    file: Path,
+    settings: Settings,
+    *,
+    publishes: bool = False,
+    output: Path | None = None,
+    given: GivenModel | None = None,
 ) -> TraceAnswer:
     """What a trace shows. `publishes` its operators as a model, or writes that to `output`.
 
@@ -46,8 +55,20 @@ def trace_answer(
         _write(output, model)
     if publishes:
         _publish(name, model, settings)
-    known = _known(found, model, settings)
-    return answer(found, model, known, published=name if publishes else "")
+    with ExitStack() as opened:
+        store = None
+        if settings.kafka is not None or settings.data.exists():
+            store = opened.enter_context(known_store(settings))
+        known = (
+            known_times(store, model.parts, found.device, on_gpu=found.on_gpu)
+            if store
+            else NOTHING_KNOWN
+        )
+        said = answer(found, model, known, published=name if publishes else "")
+        if given is None:
+            return said
+        beside = beside_model(given, said.calls, store, known.system_id)
+        return msgspec.structs.replace(said, model=beside)
 
 
 def answer(
@@ -137,14 +158,6 @@ def _shapes(inputs: TracedInputs | None) -> tuple[tuple[int, ...], ...]:
         several = tuple(each for each in shape if isinstance(each, tuple))
         shapes += several or [tuple(size for size in shape if isinstance(size, int))]
     return tuple(shapes)
-
-
-def _known(found: Recording, model: TraceModel, settings: Settings) -> KnownTimes:
-    """Nothing, where there is no store yet."""
-    if settings.kafka is None and not settings.data.exists():
-        return NOTHING_KNOWN
-    with known_store(settings) as store:
-        return known_times(store, model.parts, found.device, on_gpu=found.on_gpu)
 
 
 def _write(output: Path, model: TraceModel) -> None:

@@ -97,6 +97,26 @@ class TraceAdvice(Document, frozen=True, kw_only=True):
     do: str
 
 
+class TracedModel(Document, frozen=True, kw_only=True):
+    """A model whose layers a trace may have.
+
+    `layers` counts the unique ones that compute or move, `found` those that the trace has; `absent`
+    are the names of others, of which frameworks may have made something else. `executions` is how
+    often the trace runs the model, by how often it runs most of these layers: `None` where it has
+    none. `bound_us` is the sequential bound of one execution with fusion on the system of the
+    trace's bounds, at the `precision` of most of its time; `None` where no full one is known.
+    """
+
+    model: str
+    batch: int
+    layers: int
+    found: int
+    absent: tuple[str, ...]
+    executions: float | None
+    precision: Precision
+    bound_us: float | None
+
+
 class TraceAnswer(Result, frozen=True, kw_only=True):
     """A trace beside the bounds of its operators, each by itself.
 
@@ -105,7 +125,7 @@ class TraceAnswer(Result, frozen=True, kw_only=True):
     longest first; `unattributed` what GPUs did for no operator of the trace, as in CUDA graphs;
     `on_gpus` all that they did, by name; `host_calls` the calls of their runtime and driver;
     `host_operators` the operators that the host worked in longest. `published` names the model that
-    was published, empty where none was.
+    was published, empty where none was; `model` is one that was asked for.
     """
 
     file: str
@@ -122,6 +142,7 @@ class TraceAnswer(Result, frozen=True, kw_only=True):
     host_operators: tuple[TracedTotal, ...]
     advice: tuple[TraceAdvice, ...]
     published: str = ""
+    model: TracedModel | None = None
 
     @property
     def us(self) -> float:

@@ -5,7 +5,14 @@ from pathlib import Path
 
 import click
 
-from benanza.commands.options import Format, data_option, format_option, print_json
+from benanza.commands.options import (
+    Format,
+    Model,
+    data_option,
+    dim_option,
+    format_option,
+    print_json,
+)
 from benanza.commands.startup import settings_of
 from benanza.render.answers.trace import TOP, print_comparison, print_trace
 from benanza.render.table import console
@@ -21,6 +28,19 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     type=_FILE,
     help="Another trace, such as one of the same steps with other settings.",
 )
+@click.option(
+    "--model",
+    "asked",
+    type=Model(),
+    metavar="MODEL",
+    help="A model that it may be of: says which of its layers the trace has, and its bound.",
+)
+@click.option(
+    "--batch",
+    type=click.IntRange(min=1),
+    help="The batch size of --model; by default the model's own.",
+)
+@dim_option
 @click.option(
     "--publish",
     "publishes",
@@ -46,6 +66,9 @@ def trace(
     *,
     file: Path,
     other: Path | None,
+    asked: str | None,
+    batch: int | None,
+    dims: tuple[tuple[str, int], ...],
     publishes: bool,
     model: Path | None,
     top: int,
@@ -64,15 +87,19 @@ def trace(
     \b
     Examples:
       benanza trace trace.json.gz
+      benanza trace trace.json.gz --model resnet50.onnx --batch 8
       benanza trace trace.json.gz --publish
       benanza trace trace.json.gz -o trace.onnx && benanza run trace.onnx --precision fp16
       benanza trace eager.json.gz --compare compiled.json.gz
     """
     from benanza.tracing.answer import trace_answer
+    from benanza.tracing.beside_model import given_model
     from benanza.tracing.difference import comparison
+    from benanza_ingest.limits import limits_of
 
     settings = settings_of(data)
-    answer = trace_answer(file, settings, publishes=publishes, output=model)
+    given = given_model(asked, batch, dict(dims), limits_of(settings)) if asked else None
+    answer = trace_answer(file, settings, publishes=publishes, output=model, given=given)
     if other is not None:
         compared = comparison(answer, trace_answer(other, settings))
         if output == "json":

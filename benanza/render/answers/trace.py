@@ -9,7 +9,13 @@ from rich.text import Text
 
 from benanza.render.table import Column, html, names, printable, shortened, table
 from benanza.render.units import TimeUnit, dimensions, plural, time_unit
-from benanza.tracing.results import TraceAnswer, TraceComparison, TracedCalls, TracedTotal
+from benanza.tracing.results import (
+    TraceAnswer,
+    TraceComparison,
+    TracedCalls,
+    TracedModel,
+    TracedTotal,
+)
 
 TOP = 15
 """So many rows of each table are shown unless another number is asked for."""
@@ -85,9 +91,22 @@ def _title(answer: TraceAnswer, unit: TimeUnit) -> list[str]:
     lines.append(
         f"{known}; bounds by {answer.system}" if answer.system else f"{known}: {_NO_SYSTEM}"
     )
+    if answer.model is not None:
+        lines.append(_model(answer.model, unit))
     if answer.published:
         lines.append(f"published as {answer.published}")
     return lines
+
+
+def _model(model: TracedModel, unit: TimeUnit) -> str:
+    of_model = f"{model.model}, batch {model.batch}: {model.found:,} of its {model.layers:,} layers"
+    if model.executions is None:
+        return f"{of_model} are in the trace"
+    runs = f"{of_model} are in the trace, which runs it {model.executions:g} times"
+    if model.bound_us is None:
+        return f"{runs}; no full bound of it is known there at {model.precision}"
+    bound = f"{unit.format(model.bound_us)} {unit.name} with fusion at {model.precision}"
+    return f"{runs}; its bound is {bound}"
 
 
 def _by_name(answer: TraceAnswer, unit: TimeUnit, top: int, *, plain: bool) -> Table:

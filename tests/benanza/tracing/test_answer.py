@@ -5,8 +5,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from onnx import parser
 
 from benanza.tracing.answer import trace_answer
+from benanza.tracing.beside_model import given_model
 from benanza.tracing.difference import comparison
 from benanza.tracing.recording import recording
 from benanza.tracing.results import TraceAnswer
@@ -164,6 +166,34 @@ def test_two_traces_are_compared_layer_by_layer(
         ("aten::copy_", 0, 30.0),
         ("aten::relu", 15.0, 0),
     ]
+
+
+NET = """
+<ir_version: 10, opset_import: ["" : 20]>
+net (float[2, 8] x) => (float[2, 8] z)
+{
+    a = Relu(x)
+    b = Relu(a)
+    z = Tanh(b)
+}
+"""
+
+
+def test_a_model_has_layers_in_the_trace(installed: Settings, tmp_path: Path) -> None:
+    model = tmp_path / "net.onnx"
+    model.write_bytes(parser.parse_model(NET).SerializeToString())
+    trace = KinetoFile()
+    for number in range(6):
+        relu = trace.operator("aten::relu", 100.0 * number, 50.0, [[2, 8]], ["c10::Half"])
+        trace.kernel("relu", 100.0 * number + 60, 10.0, relu)
+    file = trace.write(tmp_path / "trace.json")
+    given = given_model(str(model), None, {}, Limits())
+    beside = trace_answer(file, installed, given=given).model
+    assert beside is not None
+    assert (beside.model, beside.batch, beside.precision) == ("net", 2, "fp16")
+    assert (beside.layers, beside.found, len(beside.absent)) == (2, 1, 1)
+    assert beside.executions == 3
+    assert beside.bound_us is None, "nothing of it was measured"
 
 
 def test_a_model_that_can_t_be_written(installed: Settings, trace: Path, tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def _lost(found: Recording, calls: Sequence[TracedCalls]) -> Iterator[_Lost]:
 def _how(call: TracedCalls) -> InefficiencyKind:
     """Whether an operator starts more than one kernel for each layer that it is."""
     kernels = sum(kernel.count for kernel in call.kernels if kernel.kind == "kernel")
-    return "more calls" if kernels > call.calls * len(call.fingerprints) else "slower call"
+    return "more calls" if kernels > call.calls * (call.op.count("+") + 1) else "slower call"
 
 
 def _configuration(found: Recording) -> str:

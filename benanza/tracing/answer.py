@@ -120,7 +120,7 @@ def _calls(
         kind=_kind(part),
         inputs=_shapes(operator.inputs),
         precision=part.precision,
-        fingerprints=tuple(layer.fingerprint for layer in part.layers),
+        fingerprints=tuple(dict.fromkeys(one for way in part.ways for one in way)),
         calls=operator.calls,
         us=us,
         share=us / total_us if total_us else 0.0,

@@ -1,7 +1,7 @@
 """The best times of layers, and the systems that have them, from the store."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from benanza.looking.stored_bound import described_system
@@ -56,7 +56,7 @@ def known_times(
     Without the name of a `device` each GPU is of the kind, or each CPU. Raises `BenanzaError` as
     all queries do.
     """
-    fingerprints = {one for part in parts for way in _ways(part) for one in way}
+    fingerprints = {one for part in parts for way in part.ways for one in way}
     best: dict[str, dict[Key, float | None]] = {}
     for row in store.query(BEST, {"fingerprints": sorted(fingerprints)}):
         key = row["fingerprint"], row["precision"]
@@ -78,8 +78,8 @@ def known_times(
 
 
 def bound_us(part: TracedPart, best_us: Mapping[Key, float | None]) -> float | None:
-    """The least time of a part: layer by layer, or as a group; `None` where neither is known."""
-    of_ways = ([best_us.get((one, part.precision)) for one in way] for way in _ways(part))
+    """The least time of a part, by any way to compute it; `None` where none is known."""
+    of_ways = ([best_us.get((one, part.precision)) for one in way] for way in part.ways)
     known = [[us for us in times if us is not None] for times in of_ways if None not in times]
     return min(map(math.fsum, known), default=None)
 
@@ -104,14 +104,7 @@ def light_us(part: TracedPart, ceilings: PlatformCeilings) -> float:
 
 def was_tried(part: TracedPart, best_us: Mapping[Key, float | None]) -> bool:
     """Whether nothing of a part waits to be measured."""
-    return any(all((one, part.precision) in best_us for one in way) for way in _ways(part))
-
-
-def _ways(part: TracedPart) -> Iterable[tuple[str, ...]]:
-    """The fingerprints of layers, or of a group, that compute all of a part."""
-    yield tuple(layer.fingerprint for layer in part.layers if layer.kind != "view")
-    for group in part.groups:
-        yield (group.fingerprint,)
+    return any(all((one, part.precision) in best_us for one in way) for way in part.ways)
 
 
 def _known(parts: Sequence[TracedPart], best_us: Mapping[Key, float | None]) -> int:

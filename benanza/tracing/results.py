@@ -34,7 +34,9 @@ class TracedCalls(Document, frozen=True, kw_only=True):
     shapes, empty for what is no tensor. `op` are ONNX's operators that it is, joined by `+`, and
     `kind` that of the one that costs most. `bound_us` are the best times on the system of as many
     calls, `light_us` what its measured bandwidth and rate of operations allow; each `None` where
-    that isn't known. `reason` says why there is no bound. `kernels` are what ran on GPUs.
+    that isn't known. `reason` says why there is no bound. `fingerprints`
+    are those of its layers and of groups of all of them, in each version of ONNX that was looked
+    for. `kernels` are what ran on GPUs.
     """
 
     name: str

@@ -90,14 +90,17 @@ def _max_pool(write: Writer) -> str:
     kernel, strides, pads, dilations = (
         _pair(write, place, default) for place, default in ((1, 0), (2, 0), (3, 0), (4, 1))
     )
+    # Older versions of ONNX lack these two, and their defaults are left out.
+    newer: dict[str, object] = {} if set(dilations) == {1} else {"dilations": dilations}
+    if write.flag(5):
+        newer["ceil_mode"] = 1
     return write.node(
         "MaxPool",
         write.tensor(0),
         kernel_shape=kernel,
         strides=strides if any(strides) else kernel,
         pads=pads * 2,
-        dilations=dilations,
-        ceil_mode=int(write.flag(5)),
+        **newer,
     )
 
 

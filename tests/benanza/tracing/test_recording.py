@@ -29,6 +29,32 @@ def test_a_run_of_resnet50_has_its_layers() -> None:
     assert "aten::addmm" not in counts, "it is within aten::linear"
 
 
+def test_a_run_on_an_h200_has_all_its_kernels() -> None:
+    found = recording(TRACES / "h200-resnet50-eager.json.gz")
+    assert (found.device, found.times.devices) == (GPU, 1)
+    assert not found.unattributed
+    assert by_name(found) == {
+        "aten::convolution": 53,
+        "aten::batch_norm": 53,
+        "aten::relu_": 49,
+        "aten::add_": 16,
+        "aten::max_pool2d": 1,
+        "aten::mean": 1,
+        "aten::linear": 1,
+    }
+    kernels_us = sum(operator.gpu_us for operator in found.operators)
+    assert kernels_us == pytest.approx(found.times.busy_us), "one stream runs one kernel at a time"
+    assert found.times.busy_us + found.times.idle_us < found.span_us
+
+
+def test_a_compiled_run_has_kernels_of_its_own() -> None:
+    found = recording(TRACES / "h200-resnet50-compiled.json.gz")
+    counts = by_name(found)
+    assert counts["aten::convolution"] == 53
+    assert sum(count for name, count in counts.items() if name.startswith("triton_")) > 50
+    assert not found.unattributed
+
+
 def test_times_of_operators_add_up_to_those_that_nothing_is_around() -> None:
     found = recording(TRACES / "bert.json.gz")
     assert sum(operator.host_us for operator in found.operators) <= found.span_us

@@ -6,10 +6,12 @@ from functools import cache
 import pytest
 
 from benanza.tracing.formats.recorded import TracedInputs
+from benanza.tracing.recording import recording
 from benanza.tracing.trace_model import TracedPart, precision_of, trace_model
 from benanza_ingest.extract import extract
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.zoo import zoo_path
+from tests.benanza.tracing.test_recording import TRACES
 
 HEADS, PLACES, WIDTH = 6, 197, 384
 BY_HEAD = (1, HEADS, PLACES, WIDTH // HEADS)
@@ -62,6 +64,29 @@ def test_attention_is_the_group_of_an_exported_model() -> None:
     (group,) = part_of("aten::scaled_dot_product_attention", inputs).groups
     assert group.rule == "attention"
     assert group.fingerprint in of_vit()
+
+
+def test_layers_are_known_whichever_version_of_onnx_wrote_them() -> None:
+    """The `onnx` package's resnet50 has opset 9."""
+    content = zoo_path("resnet50").read_bytes()
+    known = {layer.fingerprint for layer in extract(content, batch=32, limits=Limits()).layers}
+    operators = recording(TRACES / "h200-resnet50-eager.json.gz").operators
+    model = trace_model([(each.name, each.inputs) for each in operators], Limits())
+    found = [
+        operator.name
+        for operator, part in zip(operators, model.parts, strict=True)
+        if any(known.issuperset(way) for way in part.ways)
+    ]
+    assert found.count("aten::convolution") > 15
+    assert {"aten::relu_", "aten::max_pool2d", "aten::linear"} <= set(found)
+
+
+def test_what_means_something_else_in_older_versions_is_not_looked_for_there() -> None:
+    inputs = TracedInputs(((2, 3, 4), (), ()), ("float32", "", ""), ("", "1", "False"))
+    softmax = part_of("aten::softmax", inputs)
+    relu = part_of("aten::relu", TracedInputs(((2, 3, 4),), ("float32",)))
+    assert len(softmax.ways) == 1, "before opset 13 it is over all axes from this one on"
+    assert len(relu.ways) == 3
 
 
 def test_a_group_stands_for_all_layers_of_an_operator() -> None:

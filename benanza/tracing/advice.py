@@ -20,11 +20,12 @@ _Lost = tuple[InefficiencyKind, str, float]
 def advice_about(found: Recording, calls: Sequence[TracedCalls]) -> tuple[TraceAdvice, ...]:
     """What is lost, most first, and what the framework has against it."""
     remedies = remedies_of(_FRAMEWORKS[found.format])
-    configuration = _configuration(found)
     advice = []
     for kind, op, us in _lost(found, calls):
         remedy = (
-            remedies.remedy(kind, op.replace("::", "."), configuration, on_gpu=found.on_gpu)
+            remedies.remedy(
+                kind, op.replace("::", "."), _configuration(found, kind), on_gpu=found.on_gpu
+            )
             if remedies
             else None
         )
@@ -57,10 +58,12 @@ def _how(call: TracedCalls) -> InefficiencyKind:
     return "more calls" if kernels > call.calls * (call.op.count("+") + 1) else "slower call"
 
 
-def _configuration(found: Recording) -> str:
-    """What was set in PyTorch, by its traces."""
-    if any(each.name.startswith(GENERATED) for each in found.on_gpus):
+def _configuration(found: Recording, kind: InefficiencyKind) -> str:
+    """What was set in PyTorch, by its traces. What is compiled need not be captured: then time
+    passes between calls as in eager mode.
+    """
+    captured = any(each.name.startswith(_GRAPH_LAUNCH) for each in found.host_calls)
+    compiled = any(each.name.startswith(GENERATED) for each in found.on_gpus)
+    if compiled and (captured or kind != "between calls"):
         return "compiled"
-    if any(each.name.startswith(_GRAPH_LAUNCH) for each in found.host_calls):
-        return "CUDA graph"
-    return "eager"
+    return "CUDA graph" if captured else "eager"

@@ -22,6 +22,7 @@ from benanza_schemas.events import AnyEvent, Ceiling, LayerMeasured, event_id
 from tests.backbone.conftest import copy_empty_store
 from tests.backbone.sample_events import SYSTEM, SYSTEM_MEASURED, failed, measured, variant
 from tests.benanza.tracing.kineto_file import GPU, KinetoFile, steps
+from tests.benanza.tracing.test_recording import TRACES
 
 pytestmark = pytest.mark.integration
 
@@ -140,6 +141,21 @@ def test_advice_says_what_is_lost_and_what_to_do(installed: Settings, trace: Pat
     assert advice["conversions and copies"].saved_us == pytest.approx(30.0)
     assert advice["slower call"].op == "aten::linear"
     assert advice["slower call"].saved_us == pytest.approx(3 * 60.0)
+
+
+def test_what_is_compiled_is_advised_to_be_captured(installed: Settings) -> None:
+    advice = trace_answer(TRACES / "h200-resnet50-compiled.json.gz", installed).advice
+    assert [each.what for each in advice] == ["between calls"]
+    assert "reduce-overhead" in advice[0].do
+
+
+def test_what_is_captured_is_not(installed: Settings, tmp_path: Path) -> None:
+    trace = KinetoFile()
+    for start_us in (100.0, 500.0):
+        trace.kernel("triton_poi_fused_add_0", start_us, 50.0, None, start_us - 90)
+    trace.events[0]["name"] = "cudaGraphLaunch"
+    (advice,) = trace_answer(trace.write(tmp_path / "graph.json"), installed).advice
+    assert (advice.what, advice.do) == ("between calls", "")
 
 
 def test_two_traces_are_compared_layer_by_layer(

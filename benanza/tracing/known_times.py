@@ -53,8 +53,8 @@ def known_times(
 ) -> KnownTimes:
     """Those of the system of this kind that knows most of the parts, of equals the newest.
 
-    Without the name of a `device` each GPU is of the kind, or each CPU. Raises `BenanzaError` as
-    all queries do.
+    Without the name of a `device` each GPU, or each CPU, is of the kind that knows any. Raises
+    `BenanzaError` as all queries do.
     """
     fingerprints = {one for part in parts for way in part.ways for one in way}
     best: dict[str, dict[Key, float | None]] = {}
@@ -64,17 +64,16 @@ def known_times(
     alike = [
         row
         for row in store.query(SYSTEMS)
-        if row["system_id"] in best
-        and bool(row["accelerator"]) == on_gpu
-        and device in ("", row["name"])
+        if bool(row["accelerator"]) == on_gpu
+        and (row["name"] == device if device else row["system_id"] in best)
     ]
     if not alike:
         return NOTHING_KNOWN
-    chosen = max(alike, key=lambda row: _known(parts, best[row["system_id"]]))
+    chosen = max(alike, key=lambda row: _known(parts, best.get(row["system_id"], {})))
     system_id = chosen["system_id"]
     ceilings = SystemCeilings()
     ceilings.add(described_system(store, system_id))
-    return KnownTimes(system_id, chosen["name"], best[system_id], ceilings)
+    return KnownTimes(system_id, chosen["name"], best.get(system_id, {}), ceilings)
 
 
 def bound_us(part: TracedPart, best_us: Mapping[Key, float | None]) -> float | None:

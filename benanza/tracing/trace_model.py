@@ -7,6 +7,7 @@ read the results of what.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import msgspec
 from onnx import GraphProto, helper
 
 from benanza.tracing.formats.recorded import TracedInputs
@@ -25,6 +26,10 @@ OLDER = (20, 17, 13, 9)
 """Opsets whose versions of the same operators are looked for, too: of PyTorch's exporters, and of
 the `onnx` package's models. What they lack, or write otherwise, is no layer there.
 """
+
+_EXPORTED = OLDER[0]
+
+_CONVOLUTION = "aten::convolution"
 
 _WRITTEN_SO_SINCE = {
     "Clip": 11,
@@ -76,6 +81,7 @@ def trace_model(operators: Sequence[tuple[str, TracedInputs | None]], limits: Li
     content = _file(writers, OPSET)
     newest = _found(content, limits)
     older = [_found(_file(_as_before(writers, opset), opset), limits) for opset in OLDER]
+    older.append(_found(_file(_with_biases(operators), _EXPORTED), limits))
     return TraceModel(
         content,
         tuple(
@@ -133,6 +139,22 @@ def _as_before(writers: Iterable[Writer], opset: int) -> Iterator[Writer]:
     for writer in writers:
         if all(_WRITTEN_SO_SINCE.get(node.op_type, 0) <= opset for node in writer.nodes):
             yield writer
+
+
+def _with_biases(operators: Iterable[tuple[str, TracedInputs | None]]) -> Iterator[Writer]:
+    """Convolutions without a bias with one of zeros, as PyTorch's exporter writes them."""
+    for number, (name, inputs) in enumerate(operators):
+        if name != _CONVOLUTION or inputs is None or len(inputs.dtypes) < 3 or inputs.dtypes[2]:
+            continue
+        channels = inputs.shapes[1][:1]
+        biased = msgspec.structs.replace(
+            inputs,
+            shapes=(*inputs.shapes[:2], channels, *inputs.shapes[3:]),
+            dtypes=(*inputs.dtypes[:2], inputs.dtypes[1], *inputs.dtypes[3:]),
+        )
+        written = translated(name, biased, _prefix(number))
+        if isinstance(written, Writer):
+            yield written
 
 
 def _found(content: bytes, limits: Limits) -> dict[int, _Found]:

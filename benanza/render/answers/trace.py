@@ -22,7 +22,7 @@ TOP = 15
 
 _INPUTS_SHOWN = 3
 
-_NO_SYSTEM = "no layer of it has a time on such a device"
+_NO_SYSTEM = "nothing was measured on such a device"
 
 
 def print_trace(console: Console, answer: TraceAnswer, top: int = TOP) -> None:

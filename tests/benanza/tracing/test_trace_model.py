@@ -81,6 +81,16 @@ def test_layers_are_known_whichever_version_of_onnx_wrote_them() -> None:
     assert {"aten::relu_", "aten::max_pool2d", "aten::linear"} <= set(found)
 
 
+def test_convolutions_are_those_of_an_exported_model() -> None:
+    """Which has a bias of zeros with each."""
+    content = lzma.decompress(zoo_path("torchvision:resnet50").read_bytes())
+    known = {layer.fingerprint for layer in extract(content, limits=Limits()).layers}
+    values = ("", "", "", "[2, 2]", "[3, 3]", "[1, 1]", "False", "[0, 0]", "1")
+    shapes = ((1, 3, 224, 224), (64, 3, 7, 7), *((),) * 7)
+    inputs = TracedInputs(shapes, ("float16", "float16", *("",) * 7), values)
+    assert any(known.issuperset(way) for way in part_of("aten::convolution", inputs).ways)
+
+
 def test_what_means_something_else_in_older_versions_is_not_looked_for_there() -> None:
     inputs = TracedInputs(((2, 3, 4), (), ()), ("float32", "", ""), ("", "1", "False"))
     softmax = part_of("aten::softmax", inputs)

@@ -2,8 +2,8 @@
 
     python tests/data/traces/record.py tests/data/traces
 
-Those of an H200 are of the same ResNet with 32 images in fp16, as it is and compiled, by the same
-PyTorch; of them only the events and arguments are kept that are read.
+Those of an H200 are of torchvision's resnet50 with 32 images in fp16, as it is and compiled, by the
+same PyTorch; of them only the events and arguments are kept that are read.
 """
 
 import gzip

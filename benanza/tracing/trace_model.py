@@ -13,6 +13,7 @@ from onnx import GraphProto, helper
 from benanza.tracing.formats.recorded import TracedInputs
 from benanza.tracing.translating.translate import translated
 from benanza.tracing.translating.writing import Writer
+from benanza_ingest.errors import ModelError
 from benanza_ingest.extract import extract
 from benanza_ingest.extracted import ExtractedGroup, ExtractedLayer
 from benanza_ingest.limits import Limits
@@ -80,8 +81,8 @@ def trace_model(operators: Sequence[tuple[str, TracedInputs | None]], limits: Li
     writers = [part for part in written if isinstance(part, Writer)]
     content = _file(writers, OPSET)
     newest = _found(content, limits)
-    older = [_found(_file(_as_before(writers, opset), opset), limits) for opset in OLDER]
-    older.append(_found(_file(_with_biases(operators), _EXPORTED), limits))
+    older = [_before(_as_before(writers, opset), opset, limits) for opset in OLDER]
+    older.append(_before(_with_biases(operators), _EXPORTED, limits))
     return TraceModel(
         content,
         tuple(
@@ -132,6 +133,16 @@ def _file(parts: Iterable[Writer], opset: int) -> bytes:
     opsets = [helper.make_opsetid("", opset)]
     model = helper.make_model(graph, opset_imports=opsets, ir_version=_IR_VERSION)
     return bytes(model.SerializeToString())
+
+
+def _before(writers: Iterable[Writer], opset: int, limits: Limits) -> dict[int, _Found]:
+    """As `_found`; nothing where one of the operators can't be written at this opset, since they
+    are looked for there only to know more of them.
+    """
+    try:
+        return _found(_file(writers, opset), limits)
+    except ModelError:
+        return {}
 
 
 def _as_before(writers: Iterable[Writer], opset: int) -> Iterator[Writer]:

@@ -30,9 +30,20 @@ def read_trace(path: Path) -> Trace:
     except OSError as error:
         raise BenanzaError(f"{path} can't be read: {error.strerror}; name a trace") from error
     if begin == MAGIC:
-        return Trace("Nsight Systems", nsight_devices(path), nsight_events(path))
+        return Trace("Nsight Systems", nsight_devices(path), _checked(path, nsight_events(path)))
     head = head_of(path)
     events = events_of(path, is_list=head.is_list)
     if head.is_list:
-        return Trace("ONNX Runtime", (), onnxruntime_events(events))
-    return Trace("PyTorch", head.devices, kineto_events(events))
+        return Trace("ONNX Runtime", (), _checked(path, onnxruntime_events(events)))
+    return Trace("PyTorch", head.devices, _checked(path, kineto_events(events)))
+
+
+def _checked(path: Path, events: Iterator[Event]) -> Iterator[Event]:
+    try:
+        yield from events
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # An event can differ from what the profiler writes in too many ways to list.
+        why = f"{type(error).__name__}: {' '.join(str(error).split())[:100]}"
+        raise BenanzaError(
+            f"{path} has an event that isn't as a profiler writes it ({why}); record it again"
+        ) from error

@@ -47,6 +47,9 @@ def translated(name: str, inputs: TracedInputs | None, prefix: str) -> Writer | 
         writer.returns((rule(writer),))
     except UntranslatedError as error:
         return str(error)
+    except (ArithmeticError, LookupError, TypeError, ValueError):
+        # A trace can contradict an operator's definition in too many ways to list.
+        return f"its inputs aren't those of {name}"
     return writer
 
 

@@ -131,6 +131,17 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
         (b"\x1f\x8b\x08\x00damaged", "can't be read"),
         (b"SQLite format 3\x00damaged", "is no report of Nsight Systems"),
         (b"no JSON", "is no whole trace"),
+        (b'{"traceEvents": [{"ph": "X", "cat": "cpu_op"}]}', "isn't as a profiler writes it"),
+        (
+            b'{"traceEvents": [{"ph": "X", "cat": "kernel", "name": 1, "ts": [], "args": {}}]}',
+            "isn't as a profiler writes it",
+        ),
+        (
+            b'{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "ts": 1, "dur": 1,'
+            b' "args": {"Input Dims": [["x"]]}}]}',
+            "isn't as a profiler writes it",
+        ),
+        (b'[{"name": "a_kernel_time", "args": {"op_name": "Relu"}}]', "isn't as a profiler writes"),
     ],
 )
 def test_what_is_no_trace_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:

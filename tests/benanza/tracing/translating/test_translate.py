@@ -203,6 +203,7 @@ def test_ingest_takes_it(sample: Sample) -> None:
         ("aten::add", ((2,), (2,), ()), ("int64", "float32", ""), ("", "", "1"), "made equal"),
         ("aten::add", ((2,), (2,), ()), ("float32",) * 2 + ("",), ("", "", "2"), "scaled sums"),
         ("aten::add", ((), ()), ("float32", "float32"), ("", ""), "a single number"),
+        ("aten::batch_norm", ((3,),), ("float32",), (), "aren't those of aten::batch_norm"),
         ("aten::bitwise_and", ((2,), (2,)), ("int64", "int64"), (), "truth values only"),
         ("aten::convolution", ((1, 3, 8), (4, 3, 1)), ("float32",) * 2, (), "lacks the strides"),
         (

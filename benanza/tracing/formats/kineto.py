@@ -16,6 +16,7 @@ from benanza.tracing.formats.recorded import (
     Launch,
     TracedInputs,
     kind_of_kernel,
+    microseconds,
 )
 
 DTYPES = {
@@ -36,6 +37,8 @@ DTYPES = {
 }
 """ONNX's names of the element types that Kineto names as C++ does."""
 
+_GREATEST_ID = 2**63 - 1
+
 _STRIDED = "attention"
 """Is part of the names of operators whose strides count."""
 
@@ -55,16 +58,16 @@ def kineto_events(events: Iterable[Mapping[str, Any]]) -> Iterator[Event]:
             yield HostOperator(
                 _number(arguments.get("External id")) or -1,
                 f"{event.get('pid')} {event.get('tid')}",
-                float(event["ts"]),
-                float(event.get("dur", 0.0)),
+                microseconds(event["ts"]),
+                microseconds(event.get("dur", 0.0)),
                 name,
                 _inputs(name, arguments, read) if "Input Dims" in arguments else None,
             )
         elif category in _LAUNCHES:
             yield Launch(
                 str(event.get("args", {}).get("correlation", "")),
-                float(event["ts"]),
-                float(event.get("dur", 0.0)),
+                microseconds(event["ts"]),
+                microseconds(event.get("dur", 0.0)),
                 str(event["name"]),
             )
         elif category in _ON_GPU:
@@ -75,8 +78,8 @@ def kineto_events(events: Iterable[Mapping[str, Any]]) -> Iterator[Event]:
                 kind_of_kernel(name) if kind == "kernel" else kind,
                 name,
                 str(arguments.get("device", event.get("pid"))),
-                float(event["ts"]),
-                float(event.get("dur", 0.0)),
+                microseconds(event["ts"]),
+                microseconds(event.get("dur", 0.0)),
                 str(arguments.get("correlation", "")),
                 _number(arguments.get("External id")),
             )
@@ -84,7 +87,7 @@ def kineto_events(events: Iterable[Mapping[str, Any]]) -> Iterator[Event]:
 
 def _number(value: object) -> int | None:
     """An id, which is 0 where there is none."""
-    return value if isinstance(value, int) and value else None
+    return value if isinstance(value, int) and 0 < value <= _GREATEST_ID else None
 
 
 def _inputs(name: str, arguments: Mapping[str, Any], read: dict[str, TracedInputs]) -> TracedInputs:

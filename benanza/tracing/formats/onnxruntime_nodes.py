@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from benanza.tracing.formats.recorded import HostOperator, TracedInputs
+from benanza.tracing.formats.recorded import HostOperator, TracedInputs, microseconds
 from benanza_runner.onnxruntime.session import CPU
 
 DTYPES = {"float": "float32", "double": "float64"}
@@ -28,8 +28,8 @@ def onnxruntime_events(events: Iterable[Mapping[str, Any]]) -> Iterator[HostOper
         yield HostOperator(
             next(numbers),
             f"{event.get('pid')} {event.get('tid')}",
-            float(event["ts"]),
-            float(event.get("dur", 0.0)),
+            microseconds(event["ts"]),
+            microseconds(event.get("dur", 0.0)),
             str(arguments["op_name"]),
             _inputs(arguments) if on_cpu else None,
         )

@@ -1,6 +1,7 @@
 """What the formats of traces have in common: operators, and what they did on a device."""
 
-from typing import Literal, NamedTuple
+import math
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -69,6 +70,14 @@ class DeviceActivity(NamedTuple):
 
 
 Event = HostOperator | Launch | DeviceActivity
+
+
+def microseconds(value: Any) -> float:
+    """A time in a trace. Raises `ValueError` or `TypeError` for what is none."""
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{number} is no time")
+    return number
 
 
 def kind_of_kernel(name: str) -> ActivityKind:

@@ -7,9 +7,16 @@ from benanza.tracing.translating.elementwise import ELEMENTWISE
 from benanza.tracing.translating.onnxruntime_nodes import NODES
 from benanza.tracing.translating.products import PRODUCTS, Rule
 from benanza.tracing.translating.rows import ROWS
+from benanza.tracing.translating.serving import SERVING
 from benanza.tracing.translating.writing import UntranslatedError, Writer
 
-RULES: Mapping[str, Rule] = {**ELEMENTWISE, **PRODUCTS, **ROWS, **NODES}
+RULES: Mapping[str, Rule] = {
+    **ELEMENTWISE,
+    **PRODUCTS,
+    **ROWS,
+    **SERVING,
+    **NODES,
+}
 
 COPIES = frozenset(
     "aten::clone aten::contiguous aten::copy_ aten::to aten::_to_copy aten::repeat_interleave "

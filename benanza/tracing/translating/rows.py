@@ -126,7 +126,10 @@ def _pair(write: Writer, number: int, default: int) -> tuple[int, ...]:
 
 
 def _joined(write: Writer) -> str:
-    return write.node("Concat", *write.tensors(0), axis=write.integer(1, 0))
+    parts = write.tensors(0)
+    if len(parts) < 2:
+        refuse("it copies one tensor: no layer needs it")
+    return write.node("Concat", *parts, axis=write.integer(1, 0))
 
 
 def _embedding(write: Writer) -> str:

@@ -19,9 +19,9 @@ RULES: Mapping[str, Rule] = {
 }
 
 COPIES = frozenset(
-    "aten::clone aten::contiguous aten::copy_ aten::to aten::_to_copy aten::repeat_interleave "
-    "Cast Identity MemcpyFromHost MemcpyToHost ReorderInput "
-    "ReorderOutput Reshape Transpose".split()
+    "aten::_local_scalar_dense aten::_to_copy aten::clone aten::contiguous aten::copy_ "
+    "aten::repeat_interleave aten::to "
+    "Cast Identity MemcpyFromHost MemcpyToHost ReorderInput ReorderOutput Reshape Transpose".split()
 )
 """What copies values, or gives them another type or layout."""
 

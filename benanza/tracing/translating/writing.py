@@ -124,7 +124,9 @@ class Writer:
         return self.node("Transpose", name, perm=EXCHANGED)
 
     def tensors(self, number: int) -> list[str]:
-        """The names of an input that is several tensors."""
+        """The names of an input that is several tensors, without those that hold nothing: PyTorch
+        leaves out an empty one of one axis.
+        """
         shapes = self._inputs.shapes[number] if number < len(self._inputs.shapes) else ()
         dtypes = self._inputs.dtypes[number] if shapes else ()
         known = next((dtype for dtype in self._inputs.dtypes if isinstance(dtype, str)), "")
@@ -132,6 +134,8 @@ class Writer:
         for place, shape in enumerate(shapes):
             if not isinstance(shape, tuple):
                 refuse("an input is one tensor instead of several")
+            if shape == (0,):
+                continue
             dtype = dtypes[place] if isinstance(dtypes, tuple) else known
             names.append(f"{self._prefix}x{number}_{place}")
             self.read.append(self._described(names[-1], as_written(dtype or "float32"), shape))

@@ -168,12 +168,15 @@ def test_two_traces_are_compared_layer_by_layer(
     plain = KinetoFile()
     relu = plain.operator("aten::relu", 0.0, 50.0, [[2, 8]], ["c10::Half"])
     plain.kernel("relu", 60.0, 15.0, relu)
+    plain.kernel("of_nobody", 80.0, 1.0)
+    other.kernel("of_nobody", 800.0, 1.5)
 
     def answer(file: KinetoFile, name: str) -> TraceAnswer:
         return trace_answer(file.write(tmp_path / name), installed)
 
     compared = comparison(answer(plain, "plain.json"), answer(other, "other.json"))
-    (difference,) = compared.differences
+    difference, of_nobody = compared.differences
+    assert (of_nobody.name, of_nobody.us, of_nobody.other_us) == ("of_nobody", 1.0, 1.5)
     assert (difference.calls, difference.other_calls) == (1, 2)
     assert (difference.us, difference.other_us) == (15.0, 20.0)
     with_more = comparison(answer(plain, "plain.json"), trace_answer(trace, installed))
@@ -181,6 +184,7 @@ def test_two_traces_are_compared_layer_by_layer(
         ("aten::linear", 0, 240.0),
         ("aten::copy_", 0, 30.0),
         ("aten::relu", 15.0, 0),
+        ("of_nobody", 1.0, 0),
     ]
 
 

@@ -26,7 +26,7 @@ class Sample(NamedTuple):
     values: tuple[str, ...]
     ops: str
     computes: Callable[..., Array]
-    dtypes: tuple[str, ...] = ()
+    dtypes: tuple[str | tuple[str, ...], ...] = ()
 
 
 def softmax(x: Array) -> Array:
@@ -136,6 +136,14 @@ SAMPLES = (
     ),
     Sample("_C::silu_and_mul", ((2, 4), (2, 8)), (), "Slice+Slice+Sigmoid+Mul+Mul", gated),
     Sample(
+        "aten::cat",
+        (((2, 3), (0,), (2, 5)), ()),
+        ("", "1"),
+        "Concat",
+        lambda *parts: np.concatenate(parts, 1),
+        (("float16",) * 3, ""),
+    ),
+    Sample(
         "aten::embedding",
         ((10, 4), (3,)),
         (),
@@ -190,6 +198,9 @@ def test_it_computes_what_pytorch_does(sample: Sample) -> None:
     tensors = {name: given[name] for name in given} | {
         weight.name: numpy_helper.to_array(weight) for weight in weights
     }
+    if isinstance(inputs_of(sample).dtypes[0], tuple):
+        np.testing.assert_array_equal(found, sample.computes(*given.values()))
+        return
     expected = sample.computes(*_in_order(sample, written, tensors))
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
@@ -232,6 +243,7 @@ def test_ingest_takes_it(sample: Sample) -> None:
         ("aten::mm", ((2, 8), (8, 4)), ("c10::ComplexFloat",) * 2, (), "ONNX has no type"),
         ("aten::add", ((2,), (2,), ()), ("int64", "float32", ""), ("", "", "1"), "made equal"),
         ("aten::add", ((2,), (2,), ()), ("float32",) * 2 + ("",), ("", "", "2"), "scaled sums"),
+        ("aten::cat", (((0,), (2, 3)), ()), (("float32",) * 2, ""), ("", "1"), "copies one tensor"),
         ("aten::add", ((), ()), ("float32", "float32"), ("", ""), "a single number"),
         ("aten::batch_norm", ((3,),), ("float32",), (), "aren't those of aten::batch_norm"),
         ("aten::bitwise_and", ((2,), (2,)), ("int64", "int64"), (), "truth values only"),
@@ -248,7 +260,7 @@ def test_ingest_takes_it(sample: Sample) -> None:
 def test_what_is_no_layer_has_a_reason(
     name: str,
     shapes: tuple[Any, ...],
-    dtypes: tuple[str, ...],
+    dtypes: tuple[str | tuple[str, ...], ...],
     values: tuple[str, ...],
     reason: str,
 ) -> None:

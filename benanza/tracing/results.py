@@ -159,8 +159,8 @@ class TraceAnswer(Result, frozen=True, kw_only=True):
 
 class TraceDifference(Document, frozen=True, kw_only=True):
     """An operator in two traces, or a kernel that no operator started. The same layers make two
-    operators the same, whatever their names; all else is the same by name. Times are as of `TracedCalls`, 0 where the
-    trace doesn't have it.
+    operators the same, whatever their names; all else is the same by name. Times are as of
+    `TracedCalls`, 0 where the trace doesn't have it.
     """
 
     name: str

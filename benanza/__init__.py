@@ -12,6 +12,7 @@ from benanza.api import (
     profile,
     publish,
     status,
+    trace,
     what_if,
     what_if_quantised,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "profile",
     "publish",
     "status",
+    "trace",
     "what_if",
     "what_if_quantised",
 ]

@@ -6,6 +6,7 @@ What takes long to import is imported where it is used, so that `import benanza`
 import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import TypeVar
 
 from benanza import arguments
@@ -22,6 +23,7 @@ from benanza.results.result import Result
 from benanza.results.what_if import WhatIfs
 from benanza.settings import load
 from benanza.tokens.generation import Generation
+from benanza.tracing.results import TraceAnswer
 from benanza.turns import in_turn
 from benanza_backbone.errors import BenanzaError
 from benanza_schemas.events.derivation import Quantised
@@ -355,6 +357,26 @@ def profile(
     if profiles.errors:
         raise BenanzaError("; ".join(failed.reason for failed in profiles.errors))
     return _shown(profiles)
+
+
+@in_turn
+def trace(
+    file: str | os.PathLike[str], *, publish: bool = False, data: ModelSource | None = None
+) -> TraceAnswer:
+    """Where the time of a run went that another profiler recorded, and what bounds would save.
+
+    `file` is a trace of PyTorch's or ONNX Runtime's profiler, or a report of Nsight Systems as
+    SQLite. With `publish` its operators are published as a model, so that their layers are
+    measured. Raises `BenanzaError` for an argument that can't be, and if the file is no trace.
+    """
+    from benanza.tracing.answer import trace_answer
+
+    answer = trace_answer(
+        Path(file),
+        load(arguments.folder("data", data)),
+        publishes=arguments.switch("publish", publish),
+    )
+    return _shown(answer)
 
 
 @in_turn

@@ -18,6 +18,7 @@ from benanza.commands.looking.profile import profile
 from benanza.commands.looking.questions import questions
 from benanza.commands.looking.report import report
 from benanza.commands.looking.spec import spec
+from benanza.commands.looking.trace import trace
 from benanza.commands.looking.what_if import what_if
 from benanza.commands.looking.witness import witness
 from benanza.commands.operating.check_config import check_config
@@ -95,6 +96,7 @@ for command in (
     spec,
     witness,
     profile,
+    trace,
     advise,
     questions,
     generation,

@@ -8,6 +8,7 @@ from benanza.render.answers.layers import layers_html
 from benanza.render.answers.profile import profiles_html
 from benanza.render.answers.quantised import quantisations_html
 from benanza.render.answers.questions import answers_html
+from benanza.render.answers.trace import comparison_of_traces_html, trace_html
 from benanza.render.answers.what_if import what_ifs_html
 from benanza.render.bounds import bounds_html, known_bounds_html, lower_bounds_html
 from benanza.render.comparison import comparison_html
@@ -26,6 +27,7 @@ from benanza.results.questions import Answers
 from benanza.results.result import SHOWN_BY
 from benanza.results.what_if import WhatIfs
 from benanza.tokens.generation import Generation
+from benanza.tracing.results import TraceAnswer, TraceComparison
 
 
 def show_tables() -> None:
@@ -46,3 +48,5 @@ def show_tables() -> None:
     SHOWN_BY[Advised] = advice_html
     SHOWN_BY[Answers] = answers_html
     SHOWN_BY[Published] = published_html
+    SHOWN_BY[TraceAnswer] = trace_html
+    SHOWN_BY[TraceComparison] = comparison_of_traces_html

@@ -56,6 +56,7 @@ def test_the_commands_are_those_of_the_interface() -> None:
         "status",
         "suite",
         "topics",
+        "trace",
         "what-if",
         "witness",
         "zoo",

@@ -1,0 +1,1 @@
+"""Traces that other profilers recorded: what ran, and which layers that is."""

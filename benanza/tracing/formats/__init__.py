@@ -1,0 +1,1 @@
+"""The formats that profilers write, as events of one kind."""

@@ -1,0 +1,63 @@
+"""Events of files in Chrome's trace format, one after the other, however large the file is.
+
+Source: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
+"""
+
+import gzip
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import ijson
+
+from benanza_backbone.errors import BenanzaError
+
+GZIP = b"\x1f\x8b"
+
+_EVENTS = "traceEvents"
+
+
+class Head(NamedTuple):
+    """What a file says before its events: the names of its GPUs, and whether its events are a list
+    without a name, as ONNX Runtime writes it.
+    """
+
+    devices: tuple[str, ...]
+    is_list: bool
+
+
+def head_of(path: Path) -> Head:
+    """The first part of a file. Raises `BenanzaError` if it is no trace."""
+    devices: list[str] = []
+    with _opened(path) as file:
+        for place, kind, value in ijson.parse(file, use_float=True):
+            if kind == "start_array" and place in ("", _EVENTS):
+                return Head(tuple(devices), is_list=place == "")
+            if place == "deviceProperties.item.name" and kind == "string":
+                devices.append(value)
+    raise BenanzaError(f"{path} is no trace: it has no {_EVENTS}")
+
+
+def events_of(path: Path, *, is_list: bool) -> Iterator[dict[str, Any]]:
+    """The events of a file. Raises `BenanzaError` if it can't be read to its end."""
+    with _opened(path) as file:
+        for event in ijson.items(file, "item" if is_list else f"{_EVENTS}.item", use_float=True):
+            if isinstance(event, dict):
+                yield event
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
+    try:
+        with path.open("rb") as plain:
+            packed = plain.read(len(GZIP)) == GZIP
+            plain.seek(0)
+            yield gzip.GzipFile(fileobj=plain) if packed else plain
+    except ijson.IncompleteJSONError as error:
+        raise BenanzaError(
+            f"{path} is no whole trace ({' '.join(str(error).split())[:100]}); record it again"
+        ) from error
+    except (OSError, EOFError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise BenanzaError(f"{path} can't be read: {why}; name a trace") from error

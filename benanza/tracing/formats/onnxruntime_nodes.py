@@ -1,0 +1,50 @@
+"""What ONNX Runtime's own profiler writes: its nodes, as the host ran them.
+
+Of nodes on a GPU that is their launch alone, so their shapes are left out and they have no bound.
+Source: https://onnxruntime.ai/docs/performance/tune-performance/profiling-tools.html.
+"""
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from benanza.tracing.formats.recorded import HostOperator, TracedInputs, microseconds
+from benanza_runner.onnxruntime.session import CPU
+
+DTYPES = {"float": "float32", "double": "float64"}
+"""ONNX's names of the element types that ONNX Runtime names otherwise."""
+
+_NODE = "_kernel_time"
+
+
+def onnxruntime_events(events: Iterable[Mapping[str, Any]]) -> Iterator[HostOperator]:
+    """The nodes among the events, named by their operators."""
+    numbers = itertools.count(1)
+    for event in events:
+        arguments = event.get("args", {})
+        if "op_name" not in arguments or not str(event.get("name", "")).endswith(_NODE):
+            continue
+        on_cpu = arguments.get("provider", CPU.name) == CPU.name
+        yield HostOperator(
+            next(numbers),
+            f"{event.get('pid')} {event.get('tid')}",
+            microseconds(event["ts"]),
+            microseconds(event.get("dur", 0.0)),
+            str(arguments["op_name"]),
+            _inputs(arguments) if on_cpu else None,
+        )
+
+
+def _inputs(arguments: Mapping[str, Any]) -> TracedInputs:
+    """Inputs without the weights that were packed before."""
+    read = [
+        (DTYPES.get(dtype, dtype), tuple(shape))
+        for each in arguments.get("input_type_shape", ())
+        for dtype, shape in each.items()
+    ]
+    written = [
+        tuple(shape) for each in arguments.get("output_type_shape", ()) for shape in each.values()
+    ]
+    return TracedInputs(
+        tuple(shape for _, shape in read), tuple(dtype for dtype, _ in read), (), tuple(written)
+    )

@@ -1,0 +1,85 @@
+"""What the formats of traces have in common: operators, and what they did on a device."""
+
+import math
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+ActivityKind = Literal["kernel", "collective", "copy", "fill"]
+"""What a GPU does: it computes, exchanges data with other GPUs, copies memory, or fills it."""
+
+COLLECTIVES = ("nccl", "rccl")
+"""Begin the names of kernels of libraries for collectives, in lower case."""
+
+TO_HOST = ("Memcpy DtoH", "Memcpy Device -> Host")
+"""Begin the names of copies that a host may wait for."""
+
+
+class TracedInputs(msgspec.Struct, frozen=True, array_like=True):
+    """What a trace says of an operator's inputs: for each its shape, ONNX's name of its element
+    type, and the text of its value where that is a number or a list of them.
+
+    An input that is several tensors has a tuple of shapes, and a tuple of types. What is no tensor,
+    and what isn't known, has no type. `outputs` are shapes, where the trace has them; `strides` are
+    in elements, and there for attention alone, whose layer they decide.
+    """
+
+    shapes: tuple[tuple[int, ...] | tuple[tuple[int, ...], ...], ...] = ()
+    dtypes: tuple[str | tuple[str, ...], ...] = ()
+    values: tuple[str, ...] = ()
+    outputs: tuple[tuple[int, ...], ...] = ()
+    strides: tuple[tuple[int, ...], ...] = ()
+
+
+class HostOperator(NamedTuple):
+    """An operator of a framework, as the host ran it.
+
+    `identity` is what activities name it by. Operators of one `thread` are nested by their times,
+    which are in microseconds of the trace's clock.
+    """
+
+    identity: int
+    thread: str
+    start_us: float
+    us: float
+    name: str
+    inputs: TracedInputs | None = None
+
+
+class Launch(NamedTuple):
+    """A call of a GPU's runtime or driver on the host. `correlation` is that of what it started."""
+
+    correlation: str
+    start_us: float
+    us: float
+    name: str
+
+
+class DeviceActivity(NamedTuple):
+    """What a GPU did, and when. `operator` is the identity of the one that started it, `None` if
+    the trace doesn't say.
+    """
+
+    kind: ActivityKind
+    name: str
+    device: str
+    start_us: float
+    us: float
+    correlation: str
+    operator: int | None
+
+
+Event = HostOperator | Launch | DeviceActivity
+
+
+def microseconds(value: Any) -> float:
+    """A time in a trace. Raises `ValueError` or `TypeError` for what is none."""
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{number} is no time")
+    return number
+
+
+def kind_of_kernel(name: str) -> ActivityKind:
+    """Whether a kernel is a collective."""
+    return "collective" if name.lower().startswith(COLLECTIVES) else "kernel"

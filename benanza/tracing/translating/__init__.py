@@ -1,0 +1,1 @@
+"""Operators of frameworks as nodes of ONNX."""

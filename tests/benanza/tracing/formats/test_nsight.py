@@ -1,0 +1,85 @@
+"""Reports of Nsight Systems, in tables as it exports them."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from benanza.tracing.recording import recording
+
+PROCESS = 7 << 24
+THREAD = PROCESS | 3
+
+TABLES = """
+CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE TARGET_INFO_GPU (id INT, name TEXT);
+CREATE TABLE NVTX_EVENTS
+    (start INT, end INT, eventType INT, text TEXT, textId INT, globalTid INT);
+CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME
+    (start INT, end INT, globalTid INT, correlationId INT, nameId INT);
+CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL
+(
+    start INT, end INT, deviceId INT, streamId INT, correlationId INT, globalPid INT,
+    demangledName INT, shortName INT
+);
+CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY
+    (start INT, end INT, deviceId INT, correlationId INT, globalPid INT, copyKind INT);
+INSERT INTO StringIds VALUES (1, 'cudaLaunchKernel_v7000'), (2, 'gemm'), (3, 'aten::view'),
+    (4, 'ncclDevKernel_AllReduce_Sum_f16'), (5, 'cudaMemcpyAsync_v3020');
+INSERT INTO TARGET_INFO_GPU VALUES (0, 'NVIDIA H200');
+"""
+
+
+def us(number: float) -> int:
+    return round(number * 1_000)
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Path:
+    path = tmp_path / "report.sqlite"
+    ranges = (
+        (0, 100, 59, "aten::linear, seq = 4, sizes = [[2, 8], [4, 8]]", None, THREAD),
+        (10, 90, 59, "aten::addmm, op_id = 9", None, THREAD),
+        (120, 130, 59, None, 3, THREAD),
+        (0, 200, 59, "of another thread", None, THREAD + 1),
+        (0, 300, 60, "from start to end", None, THREAD),
+    )
+    launches = ((20, 25, THREAD, 1, 1), (150, 155, THREAD, 2, 1), (160, 165, THREAD + 1, 3, 5))
+    kernels = ((40, 70, 0, 7, 1, PROCESS, 2, 2), (170, 200, 0, 7, 2, PROCESS, 4, 4))
+    with closing(sqlite3.connect(path)) as database, database:
+        database.executescript(TABLES)
+        for table, rows in (
+            ("NVTX_EVENTS", ranges),
+            ("CUPTI_ACTIVITY_KIND_RUNTIME", launches),
+            ("CUPTI_ACTIVITY_KIND_KERNEL", kernels),
+            ("CUPTI_ACTIVITY_KIND_MEMCPY", ((210, 220, 0, 3, PROCESS, 2),)),
+        ):
+            for start, end, *rest in rows:
+                row = (us(start), us(end), *rest)
+                places = ", ".join("?" * len(row))
+                database.execute(f"INSERT INTO {table} VALUES ({places})", row)
+    return path
+
+
+def test_kernels_belong_to_the_ranges_in_which_they_were_launched(report: Path) -> None:
+    found = recording(report)
+    assert (found.format, found.device) == ("Nsight Systems", "NVIDIA H200")
+    times = {operator.name: operator.gpu_us for operator in found.operators}
+    assert times == {"aten::linear": 30.0, "of another thread": 10.0}
+    assert [(each.kind, each.us) for each in found.unattributed] == [("collective", 30.0)]
+    assert {each.name: each.count for each in found.host_calls} == {
+        "cudaLaunchKernel": 2,
+        "cudaMemcpyAsync": 1,
+    }
+    assert found.times.busy_us == 70.0
+    assert found.times.host_us == 80.0
+
+
+def test_a_report_may_lack_tables(report: Path) -> None:
+    with closing(sqlite3.connect(report)) as database, database:
+        for table in ("NVTX_EVENTS", "CUPTI_ACTIVITY_KIND_MEMCPY", "TARGET_INFO_GPU"):
+            database.execute(f"DROP TABLE {table}")
+    found = recording(report)
+    assert not found.operators
+    assert [each.name for each in found.unattributed] == ["ncclDevKernel_AllReduce_Sum_f16", "gemm"]

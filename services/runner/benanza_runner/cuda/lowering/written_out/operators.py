@@ -8,6 +8,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from benanza_runner.cuda.lowering.written_out import activated
+from benanza_runner.cuda.lowering.written_out.causal import causal_convolution
 from benanza_runner.cuda.lowering.written_out.embedding import embedding
 from benanza_runner.cuda.lowering.written_out.rotary import own_rotary, standard_rotary
 from benanza_runner.cuda.lowering.written_out.writing import Writing, given
@@ -100,9 +101,11 @@ def _same(version: int) -> Callable[[Writing, Operator], None]:
 
 
 _FORMS: dict[tuple[str, str], Callable[[Writing, Operator], None]] = {
+    ("", "CausalConvWithState"): causal_convolution,
     ("", "RotaryEmbedding"): standard_rotary,
     ("", "SimplifiedLayerNormalization"): _simplified_norm,
     (DOMAIN, "BiasGelu"): _gelu,
+    (DOMAIN, "CausalConvWithState"): causal_convolution,
     (DOMAIN, "DequantizeLinear"): _same(21),
     (DOMAIN, "EmbedLayerNormalization"): embedding,
     (DOMAIN, "FastGelu"): _gelu,

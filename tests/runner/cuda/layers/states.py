@@ -1,0 +1,114 @@
+"""Layers that keep a state from call to call: linear attention, and causal convolutions."""
+
+from math import prod
+
+from benanza_schemas.identity import canonical
+from benanza_schemas.layer import AttributeValue, Layer, Tensor
+from tests.runner.layers import floats, operator, weights
+
+DOMAIN = "com.microsoft"
+
+
+def _layer(
+    name: str,
+    given: dict[int, Tensor],
+    results: tuple[Tensor, ...],
+    domain: str,
+    attributes: dict[str, AttributeValue],
+) -> Layer:
+    at = {place: number for number, place in enumerate(given)}
+    read = tuple([at.get(place, -1) for place in range(max(given) + 1)])
+    written = tuple(range(len(given), len(given) + len(results)))
+    version = 1 if domain else 27
+    node = operator(name, version, read, written, domain, **attributes)
+    return canonical(Layer((*given.values(), *results), (node,), written))
+
+
+def linear_attention(
+    length: int,
+    rule: str = "gated_delta",
+    *,
+    batch: int = 2,
+    heads: tuple[int, int, int] = (2, 2, 2),
+    sizes: tuple[int, int] = (16, 16),
+    by_key: bool = False,
+    betas: int = 0,
+    past: bool = True,
+    domain: str = DOMAIN,
+    **more: AttributeValue,
+) -> Layer:
+    """Of so many tokens, with heads of queries, keys and states, whose keys and values have these
+    sizes.
+    """
+    queries, keys, states = heads
+    size, width = sizes
+    window = more.get("state_window", 0)
+    state = floats(
+        *((window,) if isinstance(window, int) and window else ()), batch, states, *sizes
+    )
+    columns = {0: queries * size, 1: keys * size, 2: states * width}
+    columns |= {4: states * size if by_key else states} if "gated" in rule else {}
+    columns |= {5: betas or states} if "delta" in rule else {}
+    given = {place: floats(batch, length, count) for place, count in columns.items()}
+    given |= {3: state} if past else {}
+    given = dict(sorted(given.items()))
+    result = floats(batch, length, max(queries, states) * width)
+    numbers: dict[str, AttributeValue] = {"q_num_heads": queries, "kv_num_heads": states}
+    attributes = {**numbers, "update_rule": rule, **more}
+    return _layer("LinearAttention", given, (result, state), domain, attributes)
+
+
+LINEAR = {
+    "linear attention of a token": linear_attention(1, sizes=(128, 128)),
+    "linear attention of tokens": linear_attention(37, sizes=(64, 128), batch=1),
+    "linear attention, linear": linear_attention(5, "linear"),
+    "linear attention, gated": linear_attention(5, "gated", sizes=(16, 8)),
+    "linear attention, gated by key": linear_attention(5, "gated", by_key=True, sizes=(8, 16)),
+    "linear attention, delta": linear_attention(5, "delta", betas=1),
+    "linear attention, gated by key, delta": linear_attention(20, by_key=True, sizes=(32, 64)),
+    "linear attention without a past": linear_attention(19, past=False, sizes=(24, 40)),
+    "linear attention of several queries": linear_attention(3, heads=(6, 2, 2), scale=0.4),
+    "linear attention of shared queries": linear_attention(3, heads=(2, 4, 4), sizes=(32, 32)),
+    "linear attention of shared keys": linear_attention(3, heads=(2, 2, 4), sizes=(32, 32)),
+    "linear attention of odd sizes": linear_attention(3, sizes=(5, 7)),
+    "standard linear attention": linear_attention(5, domain="", sizes=(32, 32)),
+}
+
+
+def causal(
+    length: int,
+    places: int = 4,
+    *,
+    channels: tuple[int, ...] = (24,),
+    bias: bool = True,
+    past: bool = True,
+    domain: str = DOMAIN,
+    **more: AttributeValue,
+) -> Layer:
+    """CausalConvWithState of two sequences of so many tokens, with a filter of so many places."""
+    dilation = more.get("dilation", 1)
+    assert isinstance(dilation, int)
+    reach, wide = (places - 1) * dilation, prod(channels)
+    last = more.get("channels_last")
+    x = floats(2, length, *channels) if last else floats(2, *channels, length)
+    state = floats(2, reach, *channels) if last else floats(2, *channels, reach)
+    given = {0: x, 1: weights(wide, 1, places)}
+    given |= {2: weights(wide)} if bias else {}
+    given |= {3: state} if past else {}
+    return _layer("CausalConvWithState", given, (x, state), domain, more)
+
+
+CAUSAL = {
+    "causal conv of a token": causal(1, activation="silu"),
+    "causal conv of tokens": causal(37, activation="silu"),
+    "causal conv of fewer tokens than it keeps": causal(2, bias=False),
+    "causal conv without a past": causal(9, past=False, activation="swish"),
+    "causal conv, dilated": causal(5, 3, dilation=2),
+    "causal conv, channels last": causal(5, channels_last=1, activation="silu"),
+    "causal conv, several axes of channels last": causal(
+        1, channels=(3, 8), channels_last=1, activation="silu"
+    ),
+    "standard causal conv": causal(5, domain="", activation="silu"),
+}
+
+STATES = LINEAR | CAUSAL

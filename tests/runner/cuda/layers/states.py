@@ -4,6 +4,7 @@ from math import prod
 
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor
+from tests.runner.cuda.layers.regions import whole
 from tests.runner.layers import floats, operator, weights
 
 DOMAIN = "com.microsoft"
@@ -111,4 +112,41 @@ CAUSAL = {
     "standard causal conv": causal(5, domain="", activation="silu"),
 }
 
-STATES = LINEAR | CAUSAL
+SELECTIVE = """g (float[2,4] dt, float[2,4,24] x, float[2,16] b, float[2,16] c, float[2,4,24,16] s)
+    => (y, n) <float[4] a = ["location": "w"]> {
+    last = Constant<value_ints=[-1]>() two = Constant<value_ints=[-1,-2]>()
+    rows = Constant<value_ints=[1,2]>() one = Constant<value_ints=[1]>()
+    t = Softplus(dt) p = Mul(t, a) e = Exp(p) e4 = Unsqueeze(e, two) t4 = Unsqueeze(t, two)
+    x4 = Unsqueeze(x, last) b4 = Unsqueeze(b, rows) u = Mul(t4, x4) v = Mul(u, b4)
+    d = Mul(s, e4) n = Add(d, v) READ }"""
+"""A step of a selective state-space model: each head's state decays, and gets what is new."""
+
+DELTA = """g (float[2,4,16] q, float[2,4,16] k, float[2,4,32] v, float[2,4] g, float[2,4] b,
+    float[2,4,16,32] s) => (y, n) {
+    last = Constant<value_ints=[-1]>() two = Constant<value_ints=[-1,-2]>()
+    rows = Constant<value_ints=[-2]>()
+    e = Exp(g) e4 = Unsqueeze(e, two) d = Mul(s, e4) k4 = Unsqueeze(k, last) p = Mul(d, k4)
+    m = ReduceSum<keepdims=0>(p, rows) f = Sub(v, m) b3 = Unsqueeze(b, last) h = Mul(f, b3)
+    h4 = Unsqueeze(h, rows) w = Mul(k4, h4) n = Add(d, w) q4 = Unsqueeze(q, last) r = Mul(n, q4)
+    y = ReduceSum<keepdims=0>(r, rows) }"""
+"""A step of the gated delta rule, as PyTorch code has it."""
+
+WRITTEN_OUT = {
+    "step of a state-space model, summed": whole(
+        SELECTIVE.replace(
+            "READ", "c4 = Unsqueeze(c, rows) r = Mul(n, c4) y = ReduceSum<keepdims=0>(r, last)"
+        )
+    ),
+    "step of a state-space model, multiplied": whole(
+        SELECTIVE.replace(
+            "READ",
+            "c3 = Unsqueeze(c, one) like = Constant<value_ints=[2,4,16]>() ce = Expand(c3, like)"
+            " by = Constant<value_ints=[8,24,16]>() f = Reshape(n, by)"
+            " col = Constant<value_ints=[8,16,1]>() cc = Reshape(ce, col) m = MatMul(f, cc)"
+            " out = Constant<value_ints=[2,4,24]>() y = Reshape(m, out)",
+        )
+    ),
+    "step of the gated delta rule": whole(DELTA),
+}
+
+STATES = LINEAR | CAUSAL | WRITTEN_OUT

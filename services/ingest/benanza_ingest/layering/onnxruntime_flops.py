@@ -155,14 +155,14 @@ def linear_attention_flops(
     """For each token and each element of a state what its rule says, and for each head of the
     results the product of a query with the state. ONNX's operator is the same.
     """
-    (batch, length, wide), value = inputs[0], inputs[2]
-    queries, heads = operator.integer("q_num_heads"), operator.integer("kv_num_heads")
+    queries = operator.integer("q_num_heads") or 1
+    heads = operator.integer("kv_num_heads") or 1
     rule = operator.attribute("update_rule") or "gated_delta"
     changed = _ADDED
     changed += _DECAYED if rule in ("gated", "gated_delta") else 0
     changed += _CORRECTED if rule in ("delta", "gated_delta") else 0
-    of_head = wide // queries * (value[-1] // heads)
-    return batch * length * of_head * (heads * changed + max(queries, heads) * _READ)
+    of_head = prod(inputs[0]) // queries * (inputs[2][-1] // heads)
+    return of_head * (heads * changed + max(queries, heads) * _READ)
 
 
 def causal_flops(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:

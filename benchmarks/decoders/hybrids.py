@@ -2,35 +2,20 @@
 
     python -m benchmarks.decoders.hybrids FOLDER
 
-writes their graphs, without weights: Mamba 2 as PyTorch's code writes out its step, in elementary
-operators; and Qwen3-Next, three of whose four layers are gated delta nets, with ONNX Runtime's
-operators, for a step or for a prompt. Sizes are those of the `config.json` of
-https://huggingface.co/state-spaces/mamba2-2.7b and of Qwen/Qwen3-Next-80B-A3B-Instruct; structure
-is that of their papers: Dao and Gu, "Transformers are SSMs", 2024; Yang et al., "Gated Delta
-Networks", 2024.
+writes the graphs of Mamba 2, and of Qwen3-Next: three of four of its layers are gated delta nets,
+with ONNX Runtime's operators, for a step or for a prompt. Its sizes are those of the `config.json`
+of https://huggingface.co/Qwen/Qwen3-Next-80B-A3B-Instruct, and the structure of such a net is that
+of Yang et al., "Gated Delta Networks", 2024.
 """
 
 import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
-from onnx import ModelProto, parser
+from onnx import ModelProto
 
-OPSETS = '"": 23, "com.microsoft": 1'
-
-
-@dataclass(frozen=True)
-class StateSpaceModel:
-    """Mamba 2: `heads` states of `head_size` rows and `state_size` columns in each layer."""
-
-    layers: int = 64
-    hidden: int = 2560
-    heads: int = 80
-    head_size: int = 64
-    state_size: int = 128
-    places: int = 4
-    vocabulary: int = 50_288
-    precision: str = "float16"
+from benchmarks.decoders.in_text import TextGraph
+from benchmarks.decoders.state_space import StateSpaceModel, mamba2
 
 
 @dataclass(frozen=True)
@@ -58,122 +43,9 @@ class DeltaHybrid:
     precision: str = "float16"
 
 
-class _Text:
-    """A graph in ONNX's text form: what it reads, returns and computes, and its weights."""
-
-    def __init__(self, precision: str) -> None:
-        self.precision = precision
-        self.inputs: list[str] = []
-        self.outputs: list[str] = []
-        self.weights: list[str] = []
-        self.nodes: list[str] = []
-
-    def model(self) -> ModelProto:
-        inputs, outputs = ", ".join(self.inputs), ", ".join(self.outputs)
-        weights, nodes = ", ".join(self.weights), "\n".join(self.nodes)
-        text = f"decoder ({inputs}) => ({outputs})\n<{weights}> {{\n{nodes}\n}}"
-        made: ModelProto = parser.parse_model(
-            f"<ir_version: 10, opset_import: [{OPSETS}]>\n{text.replace('REAL', self.precision)}"
-        )
-        return made
-
-    def weight(self, name: str, *shape: int) -> None:
-        sizes = ",".join(map(str, shape))
-        self.weights.append(f'REAL[{sizes}] {name} = ["location": "weights"]')
-
-    def numbers(self, **values: int | tuple[int, ...]) -> None:
-        """Constants that decide shapes and axes."""
-        for name, value in values.items():
-            several = value if isinstance(value, tuple) else (value,)
-            listed = ", ".join(map(str, several))
-            self.weights.append(f"int64[{len(several)}] {name} = {{{listed}}}")
-
-
-def mamba2(of: StateSpaceModel) -> ModelProto:
-    """A step: one new token of each sequence."""
-    text, inner = _Text(of.precision), of.heads * of.head_size
-    channels = inner + 2 * of.state_size
-    text.inputs.append("int64[batch_size,1] input_ids")
-    text.weight("words", of.vocabulary, of.hidden)
-    text.weight("last_norm", of.hidden)
-    text.numbers(axis1=1, end=-1, axes12=(1, 2), axes23=(2, 3), whole=2**31)
-    text.numbers(widths=(inner, channels, of.heads), parts=(inner, of.state_size, of.state_size))
-    text.numbers(by_head=(0, of.heads, of.head_size), flat=(0, 1, inner))
-    text.nodes.append("x0 = Gather(words, input_ids)")
-    for n in range(of.layers):
-        text.inputs += [
-            f"REAL[batch_size,{channels},{of.places}] conv{n}",
-            f"REAL[batch_size,{of.heads},{of.head_size},{of.state_size}] state{n}",
-        ]
-        text.outputs += [f"newconv{n}", f"newstate{n}"]
-        text.weight(f"norm{n}", of.hidden)
-        text.weight(f"in{n}", of.hidden, inner + channels + of.heads)
-        text.weight(f"filter{n}", channels, of.places)
-        text.weight(f"bias{n}", channels)
-        text.weight(f"dtbias{n}", of.heads)
-        text.weight(f"a{n}", of.heads)
-        text.weight(f"d{n}", of.heads, 1)
-        text.weight(f"gatednorm{n}", inner)
-        text.weight(f"out{n}", inner, of.hidden)
-        text.nodes.append(_MAMBA2.replace("@next", f"x{n + 1}").replace("@", str(n)))
-    text.nodes.append(
-        f"last = RMSNormalization <epsilon = 1e-5> (x{of.layers}, last_norm)"
-        " table = Transpose(words) logits = MatMul(last, table)"
-    )
-    text.outputs.append("logits")
-    return text.model()
-
-
-_MAMBA2 = """
-h@ = RMSNormalization <epsilon = 1e-5> (x@, norm@)
-wide@ = MatMul(h@, in@)
-z@, xbc@, dt@ = Split <axis = -1> (wide@, widths)
-column@ = Transpose <perm = [0, 2, 1]> (xbc@)
-kept@ = Slice(conv@, axis1, whole, end)
-newconv@ = Concat <axis = 2> (kept@, column@)
-taps@ = Mul(newconv@, filter@)
-sum@ = ReduceSum <keepdims = 0> (taps@, end)
-biased@ = Add(sum@, bias@)
-act@ = Sigmoid(biased@)
-conved@ = Mul(biased@, act@)
-xs@, b@, c@ = Split <axis = -1> (conved@, parts)
-xh@ = Reshape(xs@, by_head)
-dt2@ = Squeeze(dt@, axis1)
-dt3@ = Add(dt2@, dtbias@)
-step@ = Softplus(dt3@)
-log@ = Mul(step@, a@)
-decay@ = Exp(log@)
-decay4@ = Unsqueeze(decay@, axes23)
-step4@ = Unsqueeze(step@, axes23)
-xh4@ = Unsqueeze(xh@, end)
-b4@ = Unsqueeze(b@, axes12)
-xdt@ = Mul(xh4@, step4@)
-new@ = Mul(xdt@, b4@)
-old@ = Mul(state@, decay4@)
-newstate@ = Add(old@, new@)
-c4@ = Unsqueeze(c@, axes12)
-ccol@ = Transpose <perm = [0, 1, 3, 2]> (c4@)
-shape@ = Shape <start = 0, end = 2> (newstate@)
-rest@ = Shape <start = 2, end = 4> (ccol@)
-wanted@ = Concat <axis = 0> (shape@, rest@)
-cs@ = Expand(ccol@, wanted@)
-read@ = MatMul(newstate@, cs@)
-y@ = Squeeze(read@, end)
-skip@ = Mul(xh@, d@)
-total@ = Add(y@, skip@)
-yflat@ = Reshape(total@, flat)
-zs@ = Sigmoid(z@)
-gate@ = Mul(z@, zs@)
-gated@ = Mul(yflat@, gate@)
-normed@ = RMSNormalization <epsilon = 1e-5> (gated@, gatednorm@)
-o@ = MatMul(normed@, out@)
-@next = Add(x@, o@)
-"""
-
-
 def qwen3_next(of: DeltaHybrid) -> ModelProto:
     """A step or a prompt, with keys and values in buffers of as many rows as there will be."""
-    text = _Text(of.precision)
+    text = TextGraph(of.precision)
     keys, wide = of.key_heads * of.delta_size, of.value_heads * of.delta_size
     text.inputs += [
         "int64[batch_size,sequence_length] input_ids",
@@ -195,37 +67,37 @@ def qwen3_next(of: DeltaHybrid) -> ModelProto:
     text.numbers(
         kv_norm=(0, 0, of.kv_heads, of.head_size), flat_kv=(0, 0, of.kv_heads * of.head_size)
     )
-    text.nodes.append("x0 = Gather(words, input_ids)")
+    text.nodes.append("x_0 = Gather(words, input_ids)")
     for n in range(of.layers):
         full = (n + 1) % of.full_every == 0
         (_attention if full else _delta)(text, of, n)
         _experts(text, of, n)
     text.nodes.append(
-        f"last = RMSNormalization <epsilon = 1e-6> (x{of.layers}, last_norm)"
+        f"last = RMSNormalization <epsilon = 1e-6> (x_{of.layers}, last_norm)"
         " logits = MatMul(last, scores)"
     )
     text.outputs.append("logits")
     return text.model()
 
 
-def _delta(text: _Text, of: DeltaHybrid, n: int) -> None:
+def _delta(text: TextGraph, of: DeltaHybrid, n: int) -> None:
     size, keys = of.delta_size, of.key_heads * of.delta_size
     wide = of.value_heads * size
     text.inputs += [
-        f"REAL[batch_size,{2 * keys + wide},{of.places - 1}] conv{n}",
-        f"REAL[batch_size,{of.value_heads},{size},{size}] state{n}",
+        f"REAL[batch_size,{2 * keys + wide},{of.places - 1}] conv_{n}",
+        f"REAL[batch_size,{of.value_heads},{size},{size}] state_{n}",
     ]
-    text.outputs += [f"newconv{n}", f"newstate{n}"]
-    text.weight(f"norm{n}", of.hidden)
-    text.weight(f"in{n}", of.hidden, 2 * keys + 2 * wide)
-    text.weight(f"ba{n}", of.hidden, 2 * of.value_heads)
-    text.weight(f"filter{n}", 2 * keys + wide, 1, of.places)
-    text.weight(f"dtbias{n}", of.value_heads)
-    text.weight(f"a{n}", of.value_heads)
-    text.weight(f"gatednorm{n}", size)
-    text.weight(f"out{n}", wide, of.hidden)
+    text.outputs += [f"newconv_{n}", f"newstate_{n}"]
+    text.weight(f"norm_{n}", of.hidden)
+    text.weight(f"in_{n}", of.hidden, 2 * keys + 2 * wide)
+    text.weight(f"ba_{n}", of.hidden, 2 * of.value_heads)
+    text.weight(f"filter_{n}", 2 * keys + wide, 1, of.places)
+    text.weight(f"dtbias_{n}", of.value_heads)
+    text.weight(f"a_{n}", of.value_heads)
+    text.weight(f"gatednorm_{n}", size)
+    text.weight(f"out_{n}", wide, of.hidden)
     heads = f"q_num_heads = {of.key_heads}, kv_num_heads = {of.value_heads}"
-    text.nodes.append(_DELTA.replace("HEADS", heads).replace("@", str(n)))
+    text.nodes.append(_DELTA.replace("HEADS", heads).replace("@", f"_{n}"))
 
 
 _DELTA = """
@@ -263,19 +135,19 @@ mid@ = Add(x@, o@)
 """
 
 
-def _attention(text: _Text, of: DeltaHybrid, n: int) -> None:
+def _attention(text: TextGraph, of: DeltaHybrid, n: int) -> None:
     kept = f"REAL[batch_size,{of.kv_heads},total_sequence_length,{of.head_size}]"
-    text.inputs += [f"{kept} keys{n}", f"{kept} values{n}"]
-    text.outputs += [f"newkeys{n}", f"newvalues{n}"]
+    text.inputs += [f"{kept} keys_{n}", f"{kept} values_{n}"]
+    text.outputs += [f"newkeys_{n}", f"newvalues_{n}"]
     wide, narrow = of.heads * of.head_size, of.kv_heads * of.head_size
-    text.weight(f"norm{n}", of.hidden)
+    text.weight(f"norm_{n}", of.hidden)
     for name, width in (("wq", 2 * wide), ("wk", narrow), ("wv", narrow)):
-        text.weight(f"{name}{n}", of.hidden, width)
+        text.weight(f"{name}_{n}", of.hidden, width)
     for name in ("qnorm", "knorm"):
-        text.weight(f"{name}{n}", of.head_size)
-    text.weight(f"out{n}", wide, of.hidden)
+        text.weight(f"{name}_{n}", of.head_size)
+    text.weight(f"out_{n}", wide, of.hidden)
     heads = f"num_heads = {of.heads}, kv_num_heads = {of.kv_heads}"
-    text.nodes.append(_ATTENTION.replace("HEADS", heads).replace("@", str(n)))
+    text.nodes.append(_ATTENTION.replace("HEADS", heads).replace("@", f"_{n}"))
 
 
 _ATTENTION = """
@@ -299,17 +171,17 @@ mid@ = Add(x@, o@)
 """
 
 
-def _experts(text: _Text, of: DeltaHybrid, n: int) -> None:
-    text.weight(f"norm_of_experts{n}", of.hidden)
-    text.weight(f"router{n}", of.hidden, of.experts)
-    text.weight(f"up{n}", of.experts, 2 * of.intermediate, of.hidden)
-    text.weight(f"down{n}", of.experts, of.hidden, of.intermediate)
-    text.weight(f"shared_gate{n}", of.hidden, of.intermediate)
-    text.weight(f"shared_up{n}", of.hidden, of.intermediate)
-    text.weight(f"shared_down{n}", of.intermediate, of.hidden)
-    text.weight(f"share{n}", of.hidden, 1)
-    written = _EXPERTS.replace("@next", f"x{n + 1}").replace("TOP", str(of.top_k))
-    text.nodes.append(written.replace("@", str(n)))
+def _experts(text: TextGraph, of: DeltaHybrid, n: int) -> None:
+    text.weight(f"norm_of_experts_{n}", of.hidden)
+    text.weight(f"router_{n}", of.hidden, of.experts)
+    text.weight(f"up_{n}", of.experts, 2 * of.intermediate, of.hidden)
+    text.weight(f"down_{n}", of.experts, of.hidden, of.intermediate)
+    text.weight(f"shared_gate_{n}", of.hidden, of.intermediate)
+    text.weight(f"shared_up_{n}", of.hidden, of.intermediate)
+    text.weight(f"shared_down_{n}", of.intermediate, of.hidden)
+    text.weight(f"share_{n}", of.hidden, 1)
+    written = _EXPERTS.replace("@next", f"x_{n + 1}").replace("TOP", str(of.top_k))
+    text.nodes.append(written.replace("@", f"_{n}"))
 
 
 _EXPERTS = """

@@ -14,7 +14,8 @@ from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.reference import random_inputs
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.onnx_layers.precision import retyped
-from benchmarks.decoders.hybrids import DeltaHybrid, StateSpaceModel, mamba2, qwen3_next
+from benchmarks.decoders.hybrids import DeltaHybrid, qwen3_next
+from benchmarks.decoders.state_space import StateSpaceModel, mamba2
 
 SPACE = StateSpaceModel(
     layers=2, hidden=64, heads=4, head_size=16, state_size=32, vocabulary=96, precision="float"
@@ -49,7 +50,7 @@ def with_weights(model: ModelProto) -> ModelProto:
     for at, each in enumerate(copy.graph.initializer):
         if each.data_location == TensorProto.EXTERNAL:
             made = random.normal(0, 0.3, tuple(each.dims)).astype(np.float32)
-            if each.name.rstrip("0123456789") == "a":
+            if each.name.rstrip("0123456789") == "a_":
                 made = -np.abs(made)
             copy.graph.initializer[at].CopyFrom(numpy_helper.from_array(made, each.name))
     return copy
@@ -87,7 +88,7 @@ def test_a_prompt_leaves_the_states_that_its_tokens_leave_one_by_one() -> None:
     for at in range(LENGTH):
         step = ran(model, tokens[:, at : at + 1], states | counted(at))
         states |= {name.removeprefix("new"): value for name, value in step.items()}
-    for name in ("newconv0", "newstate0"):
+    for name in ("newconv_0", "newstate_0"):
         np.testing.assert_allclose(step[name], prompt[name], 1e-3, 1e-5)
     np.testing.assert_allclose(step["logits"][:, 0], prompt["logits"][:, -1], 1e-3, 1e-4)
 
@@ -98,11 +99,11 @@ def test_a_step_of_a_state_space_model_forgets_what_decays() -> None:
     random = np.random.default_rng(1)
     before = {n: random.normal(size=a.shape).astype(a.dtype) for n, a in zeros(model).items()}
     step = ran(model, tokens, before)
-    for name in ("conv0", "state0"):
+    for name in ("conv_0", "state_0"):
         assert step[f"new{name}"].shape == before[name].shape
-    np.testing.assert_array_equal(step["newconv0"][..., :-1], before["conv0"][..., 1:])
-    empty = ran(model, tokens, before | {"state0": np.zeros_like(before["state0"])})
-    kept = (step["newstate0"] - empty["newstate0"]) / before["state0"]
+    np.testing.assert_array_equal(step["newconv_0"][..., :-1], before["conv_0"][..., 1:])
+    empty = ran(model, tokens, before | {"state_0": np.zeros_like(before["state_0"])})
+    kept = (step["newstate_0"] - empty["newstate_0"]) / before["state_0"]
     assert kept.min() > 0
     assert kept.max() < 1
 

@@ -34,8 +34,10 @@ def lower_linear_attention(layer: Layer, values: Mapping[int, Array]) -> Lowerin
     read |= {"past"} if given(operator, 3) else set()
     read |= ({"decay"} if rule in _GATED else set()) | ({"beta"} if rule in _DELTA else set())
     lacking = sorted(name for name in read if not given(operator, _PLACES[name]))
-    if rule not in ("linear", *_GATED, *_DELTA) or lacking:
-        raise UnsupportedError(f"{LINEAR} by the rule '{rule}' without {', '.join(lacking)}")
+    if rule not in ("linear", *_GATED, *_DELTA):
+        raise UnsupportedError(f"{LINEAR} by the rule '{rule}' is not supported yet")
+    if lacking:
+        raise UnsupportedError(f"{LINEAR} by the rule '{rule}' lacks {', '.join(lacking)}")
     places = {name: operator.inputs[place] for name, place in _PLACES.items() if name in read}
     shapes = {name: layer.tensors[place].shape for name, place in places.items()}
     batch, length, wide = shapes["query"]

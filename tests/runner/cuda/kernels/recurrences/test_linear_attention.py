@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from benanza_runner.cuda.calls import LinearAttention
-from benanza_runner.cuda.kernels.recurrences.linear_attention_source import StateTile, source
-from benanza_runner.cuda.kernels.recurrences.tiles import tiles
+from benanza_runner.cuda.kernels.recurrences.linear_attention_source import source
+from benanza_runner.cuda.kernels.recurrences.tiles import StateTile, tiles
 from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.reference import random_inputs
 from benanza_runner.onnx_layers.precision import retyped
@@ -68,6 +68,16 @@ def _compiled(call: LinearAttention, tile: StateTile, folder: Path) -> ctypes.CD
     written = folder / f"{tile.lanes}_{tile.columns}.cpp"
     written.write_text(macros + COROUTINES + NUMBERS + text + _START + RUNNING)
     library = written.with_suffix(".so")
-    command = ["c++", "-O1", "-w", "-std=c++17", "-shared", "-fPIC", "-o", library, written]
+    command = [
+        "c++",
+        "-O1",
+        "-w",
+        "-std=c++17",
+        "-shared",
+        "-fPIC",
+        "-o",
+        str(library),
+        str(written),
+    ]
     subprocess.run(command, check=True, capture_output=True)
     return ctypes.CDLL(str(library))

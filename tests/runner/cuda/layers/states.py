@@ -149,4 +149,28 @@ WRITTEN_OUT = {
     "step of the gated delta rule": whole(DELTA),
 }
 
-STATES = LINEAR | CAUSAL | WRITTEN_OUT
+ROWS, GATES = floats(2, 5, 64), floats(2, 5, 4)
+
+
+def gated_norm(**more: AttributeValue) -> Layer:
+    """GatedRMSNorm of four heads."""
+    given = {0: ROWS, 1: weights(16), 2: ROWS}
+    return _layer("GatedRMSNorm", given, (ROWS,), DOMAIN, {"epsilon": 1e-6, **more})
+
+
+GATED = {
+    "gates of linear attention": _layer(
+        "LinearAttentionGate",
+        {0: GATES, 1: weights(4), 2: weights(4), 3: GATES},
+        (GATES, GATES),
+        DOMAIN,
+        {},
+    ),
+    "gate of linear attention": _layer(
+        "LinearAttentionGate", {0: GATES, 1: weights(4), 2: weights(4)}, (GATES,), DOMAIN, {}
+    ),
+    "gated rms norm": gated_norm(),
+    "gated rms norm with a sigmoid": gated_norm(activation="sigmoid"),
+}
+
+STATES = LINEAR | CAUSAL | WRITTEN_OUT | GATED

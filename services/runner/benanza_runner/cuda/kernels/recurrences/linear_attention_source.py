@@ -7,15 +7,17 @@ and are ready at once.
 """
 
 from benanza_runner.cuda.calls import LinearAttention
+from benanza_runner.cuda.kernels.launching import WIDE_BYTES
 from benanza_runner.cuda.kernels.recurrences.tiles import StateTile, repeats
 from benanza_runner.cuda.kernels.source.storage import PREAMBLE
+from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.layer import Precision
 
 
 def source(precision: Precision, call: LinearAttention, tile: StateTile) -> str:
     """A kernel `attend`, one block for each part of the columns of each state."""
     gates = {"": 0, "head": 1, "key": 2}
-    rows = call.size // tile.lanes
+    rows, widest = call.size // tile.lanes, WIDE_BYTES // PRECISIONS[precision].bytes
     numbers = {
         "BATCH": call.batch,
         "HEADS": call.heads,
@@ -29,6 +31,7 @@ def source(precision: Precision, call: LinearAttention, tile: StateTile) -> str:
         "GROUPS": tile.groups,
         "TOKENS": tile.tokens,
         "ROWS": rows,
+        "WIDE": next(wide for wide in (widest, 4, 2, 1) if call.size % wide == 0),
         "RUN": next(run for run in (4, 2, 1) if rows % run == 0),
         "GATE": gates[call.gate],
         "DELTA": int(call.delta),
@@ -43,6 +46,7 @@ def source(precision: Precision, call: LinearAttention, tile: StateTile) -> str:
 
 _KERNEL = """
 struct alignas(COLUMNS * sizeof(T)) Columns { T of[COLUMNS]; };
+struct alignas(WIDE * sizeof(T)) Wide { T of[WIDE]; };
 
 __device__ __forceinline__ float over_lanes(float v) {
 #pragma unroll
@@ -82,25 +86,33 @@ extern "C" __global__ void attend(const T* __restrict__ query, const T* __restri
   for (int first = 0; first < length; first += TOKENS) {
     const int count = min(TOKENS, length - first);
     __syncthreads();
-    for (int i = threadIdx.x; i < count * SIZE; i += blockDim.x) {
-      const int t = i / SIZE, row = i % SIZE, token = batch * length + first + t;
-      keys[t][row] = load(key[((long long)token * KEY_HEADS + head * KEY_HEADS / HEADS) * SIZE
-          + row]);
-#if GATE == 2
-      gates[t][row] = expf(load(decay[((long long)token * HEADS + head) * SIZE + row]));
-#endif
+    constexpr int PARTS = SIZE / WIDE;
+#pragma unroll 4
+    for (int i = threadIdx.x; i < count * PARTS; i += blockDim.x) {
+      const int t = i / PARTS, row = i % PARTS * WIDE, token = batch * length + first + t;
+      const int from = head * KEY_HEADS / HEADS;
+      const Wide k = *(const Wide*)(key + ((long long)token * KEY_HEADS + from) * SIZE + row);
+      for (int j = 0; j < WIDE; ++j) keys[t][row + j] = load(k.of[j]);
+      if (GATE == 2) {
+        const Wide g = *(const Wide*)(decay + ((long long)token * HEADS + head) * SIZE + row);
+        for (int j = 0; j < WIDE; ++j) gates[t][row + j] = expf(load(g.of[j]));
+      }
     }
-    for (int i = threadIdx.x; i < count * REPEATS * SIZE; i += blockDim.x) {
-      const int t = i / (REPEATS * SIZE), row = i % (REPEATS * SIZE);
+#pragma unroll 4
+    for (int i = threadIdx.x; i < count * REPEATS * PARTS; i += blockDim.x) {
+      const int t = i / (REPEATS * PARTS), row = i % (REPEATS * PARTS) * WIDE;
       const int token = batch * length + first + t;
       const int from = REPEATS > 1 ? head * REPEATS : head * QUERY_HEADS / HEADS;
-      queries[t][row] = load(query[((long long)token * QUERY_HEADS + from) * SIZE + row]);
+      const Wide q = *(const Wide*)(query + ((long long)token * QUERY_HEADS + from) * SIZE + row);
+      for (int j = 0; j < WIDE; ++j) queries[t][row + j] = load(q.of[j]);
     }
-    for (int i = threadIdx.x; i < count * GROUPS * COLUMNS; i += blockDim.x) {
-      const int t = i / (GROUPS * COLUMNS), at = i % (GROUPS * COLUMNS);
-      const int token = batch * length + first + t;
-      values[t][at] = begin + at < WIDTH
-          ? load(value[((long long)token * HEADS + head) * WIDTH + begin + at]) : 0.0f;
+    for (int i = threadIdx.x; i < count * GROUPS; i += blockDim.x) {
+      const int t = i / GROUPS, at = i % GROUPS * COLUMNS;
+      const long long token = batch * length + first + t;
+      if (begin + at < WIDTH) {
+        const Columns v = *(const Columns*)(value + (token * HEADS + head) * WIDTH + begin + at);
+        for (int j = 0; j < COLUMNS; ++j) values[t][at + j] = load(v.of[j]);
+      }
     }
     for (int t = threadIdx.x; t < count; t += blockDim.x) {
       const long long token = batch * length + first + t;
@@ -114,21 +126,19 @@ extern "C" __global__ void attend(const T* __restrict__ query, const T* __restri
 #pragma unroll
       for (int m = 0; m < ROWS; ++m) {
         k[m] = keys[t][row_of(lane, m)];
-#if GATE
-        const float g = gates[t][GATE == 2 ? row_of(lane, m) : 0];
+        const float g = GATE ? gates[t][GATE == 2 ? row_of(lane, m) : 0] : 1.0f;
 #pragma unroll
         for (int j = 0; j < COLUMNS; ++j) s[m][j] *= g;
-#endif
       }
 #pragma unroll
       for (int j = 0; j < COLUMNS; ++j) {
         d[j] = values[t][inside + j];
-#if DELTA
-        float sum = 0.0f;
+        if (DELTA) {
+          float sum = 0.0f;
 #pragma unroll
-        for (int m = 0; m < ROWS; ++m) sum = fmaf(s[m][j], k[m], sum);
-        d[j] = betas[t] * (d[j] - over_lanes(sum));
-#endif
+          for (int m = 0; m < ROWS; ++m) sum = fmaf(s[m][j], k[m], sum);
+          d[j] = betas[t] * (d[j] - over_lanes(sum));
+        }
       }
 #if OUTPUT
 #pragma unroll

@@ -88,6 +88,30 @@ def test_they_are_those_of_what_it_stands_for(own: str, written_out: str) -> Non
     assert flops(own) == flops(written_out) > 0
 
 
+@pytest.mark.parametrize("domain", ["", "com.microsoft."])
+@pytest.mark.parametrize(
+    ("rule", "given", "of_state"),
+    [("linear", "", 2), ("gated", ", d", 3), ("delta", ", , b", 4), ("gated_delta", ", d, b", 5)],
+)
+def test_a_state_decays_and_is_corrected_by_its_rule(
+    domain: str, rule: str, given: str, of_state: int
+) -> None:
+    """Four heads of queries read two states of 4 by 6 elements, for each of ten tokens."""
+    graph = f"""g (float[2,5,16] q, float[2,5,8] k, float[2,5,12] v, float[2,2,4,6] s,
+        float[2,5,2] d, float[2,5,2] b) => (y, n) {{ y, n = {domain}LinearAttention
+        <q_num_heads = 4, kv_num_heads = 2, update_rule = "{rule}"> (q, k, v, s{given}) }}"""
+    found = extract(content(graph, 27, {"com.microsoft": 1}))
+    assert found.layers[0].flops == 2 * 5 * 4 * 6 * (2 * of_state + 4 * 2)
+
+
+def test_of_states_behind_several_tokens_the_last_is_read() -> None:
+    graph = """g (float[1,3,8] q, float[1,3,8] k, float[1,3,8] v, float[4,1,2,4,4] s) => (y, n) {
+        y, n = com.microsoft.LinearAttention <q_num_heads = 2, kv_num_heads = 2, state_window = 4,
+            update_rule = "linear"> (q, k, v, s) }"""
+    (layer,) = extract(content(graph, 17, {"com.microsoft": 1})).layers
+    assert layer.bytes == 4 * (4 * 24 + (1 + 4) * 2 * 4 * 4)
+
+
 def test_a_query_of_one_token_reads_all_that_is_kept() -> None:
     """Four heads of queries share two of keys, of which 10 are there with the new one."""
     graph = """g (float[1,1,32] q, float[1,1,16] k, float[1,1,16] v, float[1,2,9,8] pk,

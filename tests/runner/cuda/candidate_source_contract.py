@@ -57,6 +57,7 @@ SAMPLES = (
     "layer norm",
     "sum and its rms norm",
     "lstm",
+    "linear attention of tokens",
     "attention",
     "attention as BERT has it",
     "grouped attention of a prompt",

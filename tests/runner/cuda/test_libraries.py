@@ -42,6 +42,7 @@ LIBRARIES = (
     "TransposedKernels",
     "AttentionKernels",
     "SplitAttention",
+    "LinearAttentionKernels",
     "ProjectedAttentions",
     "ExpertKernels",
 )

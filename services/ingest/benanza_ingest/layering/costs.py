@@ -11,7 +11,12 @@ from math import log2, prod
 from benanza_ingest.errors import ModelError
 from benanza_ingest.layering.attended import standard
 from benanza_ingest.layering.einsum import einsum_flops
-from benanza_ingest.layering.onnxruntime_flops import own_flops, per_element
+from benanza_ingest.layering.onnxruntime_flops import (
+    causal_flops,
+    linear_attention_flops,
+    own_flops,
+    per_element,
+)
 from benanza_ingest.layering.packed import unpacked
 from benanza_ingest.layering.touched import touched
 from benanza_schemas.element_types import size_bytes
@@ -117,6 +122,10 @@ def _operator_flops(layer: Layer, operator: Operator) -> int:
             return 2 * elements * (shapes[0][-1] if shapes[0] else 1)
         case "Einsum":
             return einsum_flops(str(operator.attribute("equation")), shapes)
+        case "LinearAttention":
+            return linear_attention_flops(operator, shapes, (output,))
+        case "CausalConvWithState":
+            return causal_flops(operator, shapes, (output,))
         case "Attention":
             return _attention_flops(layer, operator, shapes, output)
         case "LSTM" | "GRU" | "RNN":

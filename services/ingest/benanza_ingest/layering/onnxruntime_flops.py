@@ -141,17 +141,40 @@ def _ordered(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shap
     return made + _scores(batch * heads, attended, inputs[5][-1] // heads, width // heads)
 
 
-def _of_states(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
-    """For each token and head of the results, what a key and a value add to the state, and the
-    product of a query with it.
+def _gated_delta(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
+    """The products with a state, as `linear_attention_flops` counts them, for each token and head
+    of the results.
     """
     state = results[1] if len(results) > 1 and results[1] else inputs[6]
-    depth_of_keys = state[-2] if operator.op_type == "LinearAttention" else state[-1]
-    return 4 * prod(results[0]) * depth_of_keys
+    return (_ADDED + _DECAYED + _CORRECTED + _READ) * prod(results[0]) * state[-1]
 
 
-def _causal(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
-    return 2 * prod(results[0]) * prod(inputs[1][2:])
+def linear_attention_flops(
+    operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]
+) -> int:
+    """For each token and each element of a state what its rule says, and for each head of the
+    results the product of a query with the state. ONNX's operator is the same.
+    """
+    queries = operator.integer("q_num_heads") or 1
+    heads = operator.integer("kv_num_heads") or 1
+    rule = operator.attribute("update_rule") or "gated_delta"
+    changed = _ADDED
+    changed += _DECAYED if rule in ("gated", "gated_delta") else 0
+    changed += _CORRECTED if rule in ("delta", "gated_delta") else 0
+    of_head = prod(inputs[0]) // queries * (inputs[2][-1] // heads)
+    return of_head * (heads * changed + max(queries, heads) * _READ)
+
+
+def causal_flops(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
+    """Of a causal convolution of each channel, with its activation. ONNX's operator is the same."""
+    active = (operator.attribute("activation") or "none") != "none"
+    of_activation = (facts_of("Swish").flops or 0) if active else 0
+    return prod(results[0]) * (2 * prod(inputs[1][2:]) + of_activation)
+
+
+_ADDED, _DECAYED, _CORRECTED, _READ = 2, 1, 2, 2
+"""Operations for each element of a state: of a key times a value that is added, of its decay, of
+what the state has for the key already, and of its product with a query."""
 
 
 def _inverse(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
@@ -205,19 +228,19 @@ FORMULAS: dict[str, Formula] = {
     "Attention": _projected(4),
     "AttnLSTM": _recurrent,
     "AveragePool": _pooling,
-    "CausalConvWithState": _causal,
+    "CausalConvWithState": causal_flops,
     "Conv": _convolution(1),
     "ConvTransposeWithDynamicPads": _inverse,
     "DecoderAttention": _queries,
     "DecoderMaskedSelfAttention": _projected(4),
     "DynamicQuantizeLSTM": _recurrent,
     "FusedConv": _convolution(1),
-    "GatedDeltaNet": _of_states,
+    "GatedDeltaNet": _gated_delta,
     "GlobalAveragePool": _over_all,
     "GlobalMaxPool": _over_all,
     "HyperConnectionPostMix": _mixed,
     "HyperConnectionPreMix": lambda operator, inputs, results: 2 * prod(inputs[0]),
-    "LinearAttention": _of_states,
+    "LinearAttention": linear_attention_flops,
     "MatMulNBitsMlp": _several,
     "MatMulNBitsQkv": _several,
     "MaxPool": _pooling,
@@ -237,7 +260,7 @@ FORMULAS: dict[str, Formula] = {
     "QOrderedAttention": _ordered,
     "ReduceSumInteger": _over_all,
     "SparseAttention": _sparse,
-    "VarlenCausalConvWithState": _causal,
+    "VarlenCausalConvWithState": causal_flops,
     "WordConvEmbedding": _letters,
 } | dict.fromkeys(
     (

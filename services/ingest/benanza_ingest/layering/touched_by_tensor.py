@@ -105,6 +105,13 @@ def _quantised_rows(layer: Layer, operator: Operator) -> dict[int, int]:
     return _rows(layer, operator, (0, 2, 3), count, axis)
 
 
+def _last_state(layer: Layer, operator: Operator) -> dict[int, int]:
+    """Of the states [W, ...] behind each of the last W tokens, the last one is read."""
+    if not operator.integer("state_window") or not _has(operator, 3):
+        return {}
+    return {operator.inputs[3]: prod(_shape(layer, operator, 3)[1:])}
+
+
 def _rows(
     layer: Layer, operator: Operator, places: tuple[int, ...], count: int, axis: int = 0
 ) -> dict[int, int]:
@@ -132,10 +139,12 @@ def _shape(layer: Layer, operator: Operator, place: int) -> Shape:
 TOUCHED_BY_TENSOR: Mapping[tuple[str, str], ByTensor] = {
     ("", "Attention"): _seen,
     ("", "RotaryEmbedding"): _standard_tables,
+    ("com.microsoft", "CausalConvWithState"): _last_state,
     ("com.microsoft", "DynamicSparseAttention"): _in_place(11, 1, 3),
     ("com.microsoft", "EmbedLayerNormalization"): _rows_of_positions((2, 3, 4), 0),
     ("com.microsoft", "GatherBlockQuantized"): _quantised_rows,
     ("com.microsoft", "GroupQueryAttention"): _grouped,
+    ("com.microsoft", "LinearAttention"): _last_state,
     ("com.microsoft", "MRotaryEmbedding"): _rows_of_positions((2, 3), 1),
     ("com.microsoft", "MoE"): _experts,
     ("com.microsoft", "PagedAttention"): _in_place(8, 2, 3),

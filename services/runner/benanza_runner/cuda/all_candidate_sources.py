@@ -14,6 +14,7 @@ from benanza_runner.cuda.kernels.packed.products import PackedProducts
 from benanza_runner.cuda.kernels.packed.tensor_cores import PackedOnTensorCores
 from benanza_runner.cuda.kernels.pooling import PoolingKernels
 from benanza_runner.cuda.kernels.rankings import RankingKernels
+from benanza_runner.cuda.kernels.recurrences.linear_attention import LinearAttentionKernels
 from benanza_runner.cuda.kernels.regions.candidates import RegionKernels
 from benanza_runner.cuda.kernels.regions.in_place import InPlaceViews
 from benanza_runner.cuda.kernels.row_products import RowProducts
@@ -73,6 +74,7 @@ def all_candidate_sources(
         InPlaceViews(),
         TransposedKernels(),
         *attentions[1:],
+        LinearAttentionKernels(),
         ProjectedAttentions(products, attentions),
         ExpertKernels(),
         Nccl(),

@@ -21,10 +21,13 @@ from benanza_runner.onnx_layers.onnx_schemas import formal_types, numpy_dtype
 from benanza_runner.onnx_layers.random_values import random_value
 from benanza_runner.onnxruntime.session import CPU, on_cpu, session_options
 from benanza_schemas.element_types import FLOATS, PRECISIONS
-from benanza_schemas.layer import Layer, Precision
+from benanza_schemas.layer import Layer, Operator, Precision
 
 ACCURACY = "accuracy_level"
 """With 4, ONNX Runtime's MatMulNBits multiplies integers of 8 bits."""
+
+KEEPING_STATES = frozenset({"CausalConvWithState", "LinearAttention"})
+"""Operators that ONNX took over from ONNX Runtime, which runs them in its own domain only."""
 
 SCALED = frozenset({"QuantizeLinear", "DequantizeLinear"})
 """Their older versions want scales as float32; the device keeps them at the precision."""
@@ -123,14 +126,22 @@ def _results(
 
 
 def _exact(layer: Layer) -> Layer:
-    """Without attributes that let an operator round its inputs to fewer bits."""
+    """Without attributes that let an operator round its inputs to fewer bits, and with operators
+    that ONNX Runtime has in its own domain, but not yet in ONNX's.
+    """
     operators = tuple(
         msgspec.structs.replace(
             operator, attributes=tuple(a for a in operator.attributes if a.name != ACCURACY)
         )
-        for operator in layer.operators
+        for operator in map(_own, layer.operators)
     )
     return msgspec.structs.replace(layer, operators=operators)
+
+
+def _own(operator: Operator) -> Operator:
+    if operator.domain or operator.op_type not in KEEPING_STATES:
+        return operator
+    return msgspec.structs.replace(operator, domain="com.microsoft", version=1)
 
 
 def _has_nan(array: Array) -> bool:

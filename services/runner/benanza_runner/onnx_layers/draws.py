@@ -53,6 +53,25 @@ def index_tuple(layer: Layer, operator: Operator) -> Draw:
     return below(min(input_shape(layer, operator, 0)[batch : batch + named], default=1))
 
 
+def unit_rows(heads: str) -> Rule:
+    """Rows of so many heads, as an attribute says it, each of which is about one long."""
+
+    def rule(layer: Layer, operator: Operator) -> Draw:
+        size = input_shape(layer, operator, 0)[-1] // max(operator.integer(heads, 0), 1)
+        high = 1 / sqrt(max(size, 1))
+        return Draw(FLOATS.low * high, FLOATS.high * high, FLOATS.signed)
+
+    return rule
+
+
+LINEAR_ATTENTION: Mapping[int, Rule] = {
+    1: unit_rows("q_num_heads"),
+    4: always(Draw(-1.0, -0.05)),
+    5: always(Draw(0.1, 0.9)),
+}
+"""Keys that are no longer than one, logarithms of what is kept of a state, and parts of what
+corrects it: with others, a state grows from token to token without end."""
+
 STEP = 2.0**-6
 """The scale of all that is quantised, but results of products. That of a bias has to be the product
 of two such scales, or ONNX Runtime wouldn't run its convolution on integers.

@@ -9,6 +9,7 @@ from benanza_runner.arrays import Array
 from benanza_runner.onnx_layers.draws import (
     DEQUANTISED,
     FLOATS,
+    LINEAR_ATTENTION,
     POSITIVE,
     QGEMM,
     QLINEAR,
@@ -156,6 +157,7 @@ OWN_RULES: Mapping[str, Mapping[int, Rule]] = {
     "GatherBlockQuantized": {1: _row_on_axis, 2: always(POSITIVE)},
     "GatherND": {1: index_tuple},
     "GroupQueryAttention": {5: _last_key, 6: _number_of_keys},
+    "LinearAttention": LINEAR_ATTENTION,
     "MRotaryEmbedding": {1: _row_of(2)},
     "MatMulIntegerToFloat": _scaled(2, 3, zeros=()),
     "MatMulNBits": {2: _SCALES, 4: _block},

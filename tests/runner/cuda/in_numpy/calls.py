@@ -25,6 +25,7 @@ from benanza_runner.cuda.calls import (
     ElementScattering,
     Elementwise,
     Gathering,
+    LinearAttention,
     Matrices,
     MergedProduct,
     MixtureOfExperts,
@@ -84,6 +85,8 @@ def compute(call: Call, operands: Mapping[str, Array], folder: Path) -> list[Arr
             projected = matrix_product(call.product, operands)
             made = dict.fromkeys(("query", "key", "value"), projected)
             results = [attention(call.attention, {**operands, **made})]
+        case LinearAttention():
+            results = recurrent.linear_attention(call, operands)
         case Recurrence():
             results = recurrent.recurrence(call, operands)
         case _:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from benanza_runner.arrays import Array
-from benanza_runner.cuda.calls import Recurrence
+from benanza_runner.cuda.calls import LinearAttention, Recurrence
 
 Parts = list[Array]
 Cell = Callable[[Parts, Parts, Array, Array], tuple[Array, Array]]
@@ -86,3 +86,35 @@ def stepped(
             states[at, direction] = h[direction]
     found = {"all": states, "last": h, "last_cell": c}
     return [found[name] for name in call.outputs]
+
+
+def linear_attention(call: LinearAttention, operands: Mapping[str, Array]) -> list[Array]:
+    """Token after token, and head after head."""
+    repeats = max(call.heads, call.query_heads)
+    result = np.zeros((call.batch, call.length, repeats, call.width))
+    states = np.zeros(call.state)
+    before = operands["past"] if call.past else states
+    at = (call.batch, call.length)
+    query = operands["query"].reshape(*at, call.query_heads, call.size)
+    key = operands["key"].reshape(*at, call.key_heads, call.size)
+    value = operands["value"].reshape(*at, call.heads, call.width)
+    decay = operands["decay"].reshape(*at, call.heads, -1) if call.gate else None
+    beta = operands["beta"].reshape(*at, call.betas) if call.delta else None
+    for item in range(call.batch):
+        for head in range(call.heads):
+            state = before[item, head].astype(np.float64)
+            for token in range(call.length):
+                k = key[item, token, head * call.key_heads // call.heads]
+                new = value[item, token, head]
+                if decay is not None:
+                    state = np.exp(decay[item, token, head])[:, None] * state
+                if beta is not None:
+                    new = beta[item, token, head % call.betas] * (new - state.T @ k)
+                state = state + np.outer(k, new)
+                for reader in range(repeats):
+                    if reader * call.heads // repeats == head:
+                        q = query[item, token, reader * call.query_heads // repeats]
+                        result[item, token, reader] = call.scale * (state.T @ q)
+            states[item, head] = state
+    found = result.reshape(call.output), states
+    return [found[number] for number in call.results]

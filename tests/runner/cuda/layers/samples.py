@@ -15,6 +15,7 @@ from tests.runner.cuda.layers.prologues import FOLDED
 from tests.runner.cuda.layers.quantised import ON_INTEGERS, QUANTISED
 from tests.runner.cuda.layers.recurrent import RECURRENT
 from tests.runner.cuda.layers.regions import MERGED, REGIONS
+from tests.runner.cuda.layers.states import STATES
 from tests.runner.layers import conv_group, floats, gemm, operator, single, weights
 
 
@@ -170,4 +171,5 @@ LAYERS: dict[str, Layer] = {
     **FLOAT8_PRODUCTS,
     **ON_INTEGERS,
     **MIXTURES,
+    **STATES,
 }

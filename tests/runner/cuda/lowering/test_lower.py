@@ -34,6 +34,7 @@ from tests.runner.cuda.layers.products import (
 from tests.runner.cuda.layers.prologues import PROLOGUES
 from tests.runner.cuda.layers.recurrent import recurrent, with_input
 from tests.runner.cuda.layers.samples import LAYERS, chain, convolution, grid_sampled
+from tests.runner.cuda.layers.states import causal, linear_attention
 from tests.runner.layers import conv_group, floats, operator, single, weights
 from tests.skipping.programs import need_program
 
@@ -248,6 +249,12 @@ def test_a_gate_on_another_value_is_no_activation() -> None:
     [
         (single("Dropout", 13, (floats(4),), (floats(4), Tensor("bool", (4,)))), "several outputs"),
         (single("Relu", 14, (floats(4),), (floats(4),), domain="mine"), "not in the ONNX standard"),
+        (linear_attention(3, state_window=2), "states of several tokens"),
+        (linear_attention(3, heads=(2, 3, 4), past=False), "don't share queries or keys equally"),
+        (linear_attention(3, "retention"), "by the rule 'retention' is not supported"),
+        (causal(3, state_window=2), "states of several tokens"),
+        (causal(3, ndim=2), "over several axes"),
+        (causal(3, 17), "17 places in its filter"),
         (single("Det", 11, (floats(4, 4),), (floats(1),)), "no library here runs Det"),
         (
             single("Concat", 13, (Tensor("int4", (2,)),) * 2, (Tensor("int4", (4,)),), axis=0),

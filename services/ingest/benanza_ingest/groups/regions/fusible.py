@@ -112,7 +112,19 @@ def _role(kind: Kind, layer: Layer, operator: Operator) -> Role | None:
             return Role.WINDOW if _neighbours(layer, operator) <= MOST_NEIGHBOURS else None
         case "reduction" if one_result:
             return Role.REDUCTION
-    return None
+    return Role.REDUCTION if _is_of_a_vector(layer, operator) else None
+
+
+def _is_of_a_vector(layer: Layer, operator: Operator) -> bool:
+    """Whether it multiplies matrices with a column each, all of them computed: products and a sum
+    for each row.
+    """
+    if operator.op_type != "MatMul":
+        return False
+    a, b = (layer.tensors[index] for index in operator.inputs)
+    if a.constant or b.constant or len(a.shape) < 3 or "float" not in a.dtype:
+        return False
+    return b.shape == (*a.shape[:-2], a.shape[-1], 1) and a.shape[-1] > MOST_UNROLLED
 
 
 def _is_depthwise(layer: Layer, operator: Operator) -> bool:
@@ -202,7 +214,7 @@ def _with_rows(reducer: Fusible, layer: Layer) -> Fusible | None:
         batch, group, channel, *space = rows_of(split, frozenset(range(2, len(split))))
         reads, length = (batch, group + channel, *space), prod(split[2:])
     writes = reads
-    if facts_of(operator.op_type).kind in ("reduction", "pooling"):
+    if facts_of(operator.op_type).kind in ("reduction", "pooling", "product"):
         if operator.attribute("keepdims") == 0:
             writes = tuple([digits for axis, digits in enumerate(reads) if axis not in axes])
         else:
@@ -221,6 +233,8 @@ def _reduced(layer: Layer, operator: Operator, shape: tuple[int, ...]) -> frozen
             return frozenset(range(2, rank))
         case "LayerNormalization" | "RMSNormalization":
             return frozenset(range(_axis(operator, -1, rank), rank))
+        case "MatMul":
+            return frozenset((rank - 1,))
         case "Softmax" | "LogSoftmax" if operator.version < 13:
             return frozenset(range(_axis(operator, 1, rank), rank))
         case "Softmax" | "LogSoftmax" | "LpNormalization":

@@ -35,7 +35,7 @@ class FusibleGraph:
             if layer.fingerprint not in known:
                 known[layer.fingerprint] = fusible(layer)
             candidate = known[layer.fingerprint]
-            if candidate is not None:
+            if candidate is not None and not self._is_read_by_libraries(position, candidate):
                 self.layers[position] = candidate
                 of_role[candidate.role].add(position)
         self.views = of_role[Role.VIEW]
@@ -48,6 +48,20 @@ class FusibleGraph:
                 self.before[target].append(source)
         self.rows: dict[str, Rows] = {}
         self.feature_maps = _feature_maps(wiring)
+
+    def _is_read_by_libraries(self, position: int, candidate: Fusible) -> bool:
+        """Whether it is a product whose matrices no element-wise operator before it computes: what
+        only reads them is as fast as a library.
+        """
+        if candidate.operator.op_type != "MatMul":
+            return False
+        name = self.wiring.graph.nodes[position].inputs[0]
+        while (writer := self.wiring.writers.get(name)) in self.layers:
+            assert writer is not None, "a layer has a position"
+            if self.layers[writer].role is not Role.VIEW:
+                return self.layers[writer].role is not Role.ELEMENTWISE
+            name = self.wiring.graph.nodes[writer].inputs[0]
+        return True
 
     def weight(self, positions: Collection[int]) -> int:
         """The number of layers that aren't views."""

@@ -35,7 +35,7 @@ from benanza_runner.cuda.calls.movement import (
     View,
 )
 from benanza_runner.cuda.calls.quantised import Quantised
-from benanza_runner.cuda.calls.recurrent import Recurrence
+from benanza_runner.cuda.calls.recurrent import LinearAttention, Recurrence
 from benanza_runner.cuda.calls.region import Region
 from benanza_runner.cuda.calls.rows import (
     Accumulation,
@@ -61,6 +61,7 @@ __all__ = [
     "Elementwise",
     "ExpertMatrices",
     "Gathering",
+    "LinearAttention",
     "Matrices",
     "MergedProduct",
     "MixtureOfExperts",
@@ -111,6 +112,7 @@ Call = (
     | Resizing
     | Accumulation
     | Ranking
+    | LinearAttention
     | Recurrence
     | Reduction
     | Region

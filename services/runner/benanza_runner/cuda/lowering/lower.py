@@ -11,6 +11,7 @@ from benanza_runner.cuda.lowering.attention.attention import (
     lower_attention,
 )
 from benanza_runner.cuda.lowering.attention.cached_attention import GROUPED, lower_cached_attention
+from benanza_runner.cuda.lowering.attention.linear_attention import LINEAR, lower_linear_attention
 from benanza_runner.cuda.lowering.attention.multi_head import MULTI_HEAD, lower_multi_head
 from benanza_runner.cuda.lowering.attention.projected_attention import (
     PROJECTED,
@@ -152,6 +153,8 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
         return Lowered(*lower_multi_head(layer, values))
     if own == PROJECTED:
         return Lowered(*lower_projected_attention(layer, values))
+    if layer.title() == LINEAR:
+        return Lowered(*lower_linear_attention(layer, values))
     if own in EXPERTS:
         return Lowered(*lower_experts(layer, values))
     if own in FUSED_PRODUCTS:

@@ -10,6 +10,7 @@ from benanza_runner.cuda.calls import Call, Region
 from benanza_runner.cuda.elements import element
 from benanza_runner.cuda.lowering.regions.as_region import channels_of
 from benanza_runner.cuda.lowering.regions.express import express
+from benanza_runner.cuda.lowering.regions.matrix_vector import with_sums
 from benanza_runner.cuda.lowering.regions.region_values import RegionValues
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.onnx_layers.onnx_schemas import numpy_dtype, onnx_dtype
@@ -37,6 +38,7 @@ def lower_region(
     `lower` lowers layers of one operator. Raises `UnsupportedError` where one of the operators
     can't be part of a region.
     """
+    layer = with_sums(layer)
     region = _Region(layer, values, lower)
     for operator in layer.operators:
         region.add(operator)

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from benanza_runner.cuda.lowering.written_out import activated
+from benanza_runner.cuda.lowering.written_out.causal import causal_convolution
 from benanza_runner.cuda.lowering.written_out.embedding import embedding
+from benanza_runner.cuda.lowering.written_out.gated import gated_norm, linear_attention_gate
 from benanza_runner.cuda.lowering.written_out.rotary import own_rotary, standard_rotary
 from benanza_runner.cuda.lowering.written_out.writing import Writing, given
 from benanza_runner.cuda.unsupported import UnsupportedError
@@ -100,16 +102,20 @@ def _same(version: int) -> Callable[[Writing, Operator], None]:
 
 
 _FORMS: dict[tuple[str, str], Callable[[Writing, Operator], None]] = {
+    ("", "CausalConvWithState"): causal_convolution,
     ("", "RotaryEmbedding"): standard_rotary,
     ("", "SimplifiedLayerNormalization"): _simplified_norm,
     (DOMAIN, "BiasGelu"): _gelu,
+    (DOMAIN, "CausalConvWithState"): causal_convolution,
     (DOMAIN, "DequantizeLinear"): _same(21),
     (DOMAIN, "EmbedLayerNormalization"): embedding,
     (DOMAIN, "FastGelu"): _gelu,
     (DOMAIN, "FusedConv"): activated.convolution,
     (DOMAIN, "FusedGemm"): activated.gemm,
+    (DOMAIN, "GatedRMSNorm"): gated_norm,
     (DOMAIN, "Gelu"): _gelu,
     (DOMAIN, "GridSample"): _same(16),
+    (DOMAIN, "LinearAttentionGate"): linear_attention_gate,
     (DOMAIN, "QuantizeLinear"): _same(21),
     (DOMAIN, "QuickGelu"): _quick_gelu,
     (DOMAIN, "RotaryEmbedding"): own_rotary,

@@ -1,0 +1,1 @@
+"""Kernels of recurrences that keep a state from token to token."""

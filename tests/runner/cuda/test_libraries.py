@@ -32,6 +32,7 @@ LIBRARIES = (
     "EightBitsOnTensorCores",
     "PackedProducts",
     "PackedOnTensorCores",
+    "PackedInFragments",
     "PoolingKernels",
     "ChannelNormalisationKernels",
     "MovementKernels",

@@ -1,0 +1,134 @@
+"""Products of up to some dozens of rows with weights of four bits that lie in fragments.
+
+Weights are read once and packed, and Tensor Cores multiply them with all rows. Source: "MARLIN:
+mixed-precision auto-regressive parallel inference on large language models" (Frantar et al., 2024),
+whose kernel has weights laid out for its threads likewise.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import cupy
+import numpy as np
+
+from benanza_runner.cuda.calls import PackedProduct
+from benanza_runner.cuda.candidate import Candidate
+from benanza_runner.cuda.kernels.launching import LIBRARY
+from benanza_runner.cuda.kernels.packed.fragments import (
+    by_unit,
+    weights_in_fragments,
+    zeros_by_unit,
+)
+from benanza_runner.cuda.kernels.packed.fragments_source import Shape, source
+from benanza_runner.cuda.kernels.packed.weights import fits, packing
+from benanza_runner.cuda.kernels.source.packed_weights import WeightPacking
+from benanza_runner.cuda.workspace import Workspace
+from benanza_schemas.element_types import PRECISIONS
+from benanza_schemas.events import Variant
+from benanza_schemas.layer import Precision
+
+MOST_ROWS = 64
+
+FEW_ROWS = 8
+
+SHAPES_FOR_FEW = (
+    Shape(1, 1, 8, 2, 2),
+    Shape(1, 1, 16, 2, 2),
+    Shape(1, 1, 8, 4, 2),
+    Shape(2, 1, 8, 2, 2),
+    Shape(2, 1, 16, 2, 2),
+    Shape(2, 1, 16, 1, 3),
+    Shape(2, 1, 8, 4, 2),
+    Shape(2, 2, 4, 2, 2),
+    Shape(4, 1, 8, 1, 3),
+    Shape(4, 1, 8, 2, 2),
+)
+
+SHAPES = (
+    Shape(1, 4, 2, 2, 3),
+    Shape(2, 4, 2, 1, 3),
+    Shape(2, 4, 2, 2, 3),
+    Shape(2, 4, 4, 1, 3),
+    Shape(4, 4, 2, 1, 3),
+    Shape(2, 8, 1, 2, 3),
+)
+
+CLUSTERS = (1, 2, 4, 8)
+
+OLDEST_WITH_CLUSTERS = 90
+
+
+class PackedInFragments:
+    """Candidates for products of several rows with weights of four bits in fp16 and bf16."""
+
+    library = LIBRARY
+
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
+        """One for each shape of a block and size of a cluster."""
+        call = workspace.call
+        if not isinstance(call, PackedProduct) or call.m > MOST_ROWS or call.bits != 4:
+            return
+        # Rows of elements are read by eight, and a unit's weights lie in whole blocks, or in one.
+        whole = call.block == 32 or call.block % 64 == 0
+        if PRECISIONS[workspace.precision].bytes != 2 or call.k % 8 or not (fits(call) and whole):
+            return
+        operands = _operands(workspace, call)
+        yield from (_candidate(workspace, call, operands, shape) for shape in _shapes(call))
+
+
+def _shapes(call: PackedProduct) -> Iterator[Shape]:
+    device = cupy.cuda.Device()
+    room = device.attributes["MaxSharedMemoryPerBlockOptin"] - 1024
+    processors = device.attributes["MultiProcessorCount"]
+    has_clusters = int(device.compute_capability) >= OLDEST_WITH_CLUSTERS
+    for base in SHAPES_FOR_FEW if call.m <= FEW_ROWS else SHAPES:
+        blocks = -(-call.n // base.columns)
+        for cluster in CLUSTERS if has_clusters else CLUSTERS[:1]:
+            shape = base._replace(cluster=cluster)
+            crowded = cluster > 1 and blocks * cluster > 2 * processors
+            empty = cluster > 1 and shape.rounds(call.k) * cluster > call.k // shape.span + cluster
+            if shape.shared_bytes(call.m) <= room and not crowded and not empty:
+                yield shape
+
+
+def _operands(workspace: Workspace, call: PackedProduct) -> tuple[Any, ...]:
+    b, scales = workspace.operand("b").array, workspace.operand("scales").array
+    laid_out = by_unit(cupy, scales.reshape(call.n, call.blocks), call.block)
+    zeros = laid_out
+    if call.zeros:
+        packed = workspace.operand("zeros").array
+        zeros = zeros_by_unit(cupy, packed, call.n, call.blocks, call.block)
+    bias = workspace.operand("bias" if call.bias else "a").array
+    a = workspace.operand("a").array
+    return a, weights_in_fragments(cupy, b, call.n), laid_out, zeros, bias
+
+
+def _candidate(
+    workspace: Workspace, call: PackedProduct, operands: tuple[Any, ...], shape: Shape
+) -> Candidate:
+    result = workspace.result(call.output)
+    kernel = _kernel(workspace.precision, call.m, call.k, packing(call), call.bias, shape)
+    blocks = -(-call.n // shape.columns) * shape.cluster
+    shared = shape.shared_bytes(call.m)
+    arguments = (*operands, result.array, np.int32(call.n))
+
+    def prepare() -> int:
+        kernel.max_dynamic_shared_size_bytes = shared
+        return 0
+
+    def run() -> None:
+        kernel((blocks,), (shape.threads,), arguments, shared_mem=shared)
+
+    name = (
+        f"packed fragments kernel ({shape.tiles} x {shape.across} tiles, {shape.along} x "
+        f"{shape.cluster} parts, {shape.units} units, {shape.stages} stages)"
+    )
+    return Candidate(LIBRARY, name, "", prepare, run, result, compiles=True)
+
+
+@cache
+def _kernel(
+    precision: Precision, m: int, k: int, packing: WeightPacking, bias: bool, shape: Shape
+) -> Any:
+    return cupy.RawKernel(source(precision, m, k, packing, bias, shape), "packed_in_fragments")

@@ -96,7 +96,7 @@ def source(
 
 
 _SOURCE = """
-#define UNITS_OF_A_ROW ((K + 63) / 64)
+#define UNITS_OF_A_ROW ((BLOCKS * BLOCK + 63) / 64)
 #define PER_UNIT (BLOCK < 64 ? 64 / BLOCK : 1)  // blocks of weights
 #define PER_BLOCK (BLOCK < 64 ? 1 : BLOCK / 64)  // units
 #define BLOCKS_OF_A_ROW ((UNITS_OF_A_ROW + PER_BLOCK - 1) / PER_BLOCK)

@@ -38,13 +38,13 @@ def weights_in_fragments(arrays: Any, b: Any, n: int) -> Any:
 def by_unit(arrays: Any, values: Any, block: int) -> Any:
     """A value of each block of a row, so [rows, blocks], as units of 16 rows find them.
 
-    The result has [units of rows, units of a row or blocks, whatever are fewer, 8 threads, 2 rows,
-    blocks of a unit]. What is missing is zeros.
+    The result has [units of rows, units of a row or blocks, whatever are fewer, 8 threads, blocks of
+    a unit, 2 rows]. What is missing is zeros.
     """
     blocks = max(1, WEIGHTS_OF_A_UNIT // block)
     values = _padded(arrays, values, ROWS_OF_A_UNIT, blocks)
     split = values.reshape(len(values) // 16, 2, 8, -1, blocks)
-    return arrays.ascontiguousarray(split.transpose(0, 3, 2, 1, 4))
+    return arrays.ascontiguousarray(split.transpose(0, 3, 2, 4, 1))
 
 
 def zeros_by_unit(arrays: Any, zeros: Any, n: int, blocks: int, block: int) -> Any:

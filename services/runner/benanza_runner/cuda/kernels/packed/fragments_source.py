@@ -108,8 +108,9 @@ _SOURCE = """
 #define EIGHTS (SPAN / 8)
 #define LINE (EIGHTS + 4)  // odd in 64 bytes: two rows' elements for four threads don't collide
 #define PITCH (COLUMNS + 4)
-struct __align__(4 * PER_UNIT) Scales { T of[2][PER_UNIT]; };
-struct __align__(2 * PER_UNIT) Zeros { unsigned char of[2][PER_UNIT]; };
+// Of two columns; they stay words until they are used, or a thread would wait for them.
+struct __align__(4 * PER_UNIT) Scales { unsigned pairs[PER_UNIT]; };
+struct __align__(2 * PER_UNIT) Zeros { unsigned short pairs[PER_UNIT]; };
 struct Held {
   uint4 weights;
   Scales scales;
@@ -120,9 +121,9 @@ struct Held {
 __device__ __forceinline__ unsigned less(unsigned zero) {
   return (0x8000u | EXCESS | zero) * 0x10001u;
 }
-__device__ __forceinline__ void numbers(unsigned word, unsigned* pairs) {
+__device__ __forceinline__ void numbers(unsigned word, unsigned low, unsigned* pairs) {
   #pragma unroll
-  for (int i = 0; i < 4; ++i) pairs[i] = word >> 4 * i & 0x000f000fu | EXCESS * 0x10001u;
+  for (int i = 0; i < 4; ++i) pairs[i] = word >> 4 * i & low | EXCESS * 0x10001u;
 }
 
 extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS) packed_in_fragments(
@@ -132,20 +133,28 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS) packed_in_frag
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int across = warp % ACROSS, along = warp / ACROSS;
   const int whole = blockIdx.x / CLUSTER, rank = blockIdx.x % CLUSTER;
-  const int last = (n + 15) / 16 - 1;
 
+  const uint4* weights_of[TILES];
+  long long block_of[TILES];
+  #pragma unroll
+  for (int c = 0; c < TILES; ++c) {
+    const long long tile = min((whole * ACROSS + across) * TILES + c, (n + 15) / 16 - 1);
+    weights_of[c] = b + tile * UNITS_OF_A_ROW * 32 + lane;
+    block_of[c] = tile * BLOCKS_OF_A_ROW * 8 + lane / 4;
+  }
+  // Of another thread, the compiler doesn't know it. It would move a known one to a register at
+  // each use.
+  const unsigned low = __shfl_xor_sync(0xffffffffu, 0x000f000fu, 1);
   Held held[UNITS][TILES];
   auto hold = [&](int round, int u) {
     const int unit = ((rank * ROUNDS + round) * ALONG + along) * UNITS + u;
     const int there = min(unit, UNITS_OF_A_ROW - 1);
     #pragma unroll
     for (int c = 0; c < TILES; ++c) {
-      const long long tile = min((whole * ACROSS + across) * TILES + c, last);
-      const long long block = (tile * BLOCKS_OF_A_ROW + there / PER_BLOCK) * 8 + lane / 4;
-      held[u][c].weights = __ldg(b + (tile * UNITS_OF_A_ROW + there) * 32 + lane);
-      held[u][c].scales = scales[block];
+      held[u][c].weights = __ldg(weights_of[c] + there * 32);
+      held[u][c].scales = (scales + block_of[c])[there / PER_BLOCK * 8];
 #if ZEROS
-      held[u][c].zeros = zeros[block];
+      held[u][c].zeros = (zeros + block_of[c])[there / PER_BLOCK * 8];
 #endif
     }
   };
@@ -193,9 +202,10 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS) packed_in_frag
             of[2 * w + 3] = found.w;
           }
         };
+        auto scale = [&](int c, int i) { return (T)(held[u][c].scales.pairs[p] >> 16 * i); };
         auto zero = [&](int c, int i) {
 #if ZEROS
-          return (unsigned)held[u][c].zeros.of[i][p];
+          return held[u][c].zeros.pairs[p] >> 8 * i & 255u;
 #else
           return 8u;
 #endif
@@ -206,11 +216,11 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS) packed_in_frag
           const uint4 all = held[u][c].weights;
           const unsigned own[4] = {all.x, all.y, all.z, all.w};
           #pragma unroll
-          for (int w = 0; w < words; ++w) numbers(own[first + w], pairs[c][w]);
+          for (int w = 0; w < words; ++w) numbers(own[first + w], low, pairs[c][w]);
 #if !SCALED_SUMS
           #pragma unroll
           for (int i = 0; i < 2; ++i) {
-            const Factor f = factor(held[u][c].scales.of[i][p], zero(c, i));
+            const Factor f = factor(scale(c, i), zero(c, i));
             #pragma unroll
             for (int w = 0; w < words; ++w) {
               pairs[c][w][i] = weights(pairs[c][w][i], f);
@@ -239,7 +249,7 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS) packed_in_frag
             for (int w = 0; w < words; ++w) multiply(found, pairs[c][w], factor_of + 2 * w);
             #pragma unroll
             for (int i = 0; i < 4; ++i)
-              sums[c][r][i] += load(held[u][c].scales.of[i / 2][p]) * found[i];
+              sums[c][r][i] += load(scale(c, i / 2)) * found[i];
           }
 #else
           #pragma unroll

@@ -142,9 +142,9 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS) packed_in_frag
     weights_of[c] = b + tile * UNITS_OF_A_ROW * 32 + lane;
     block_of[c] = tile * BLOCKS_OF_A_ROW * 8 + lane / 4;
   }
-  // Of another thread, the compiler doesn't know it. It would move a known one to a register at
-  // each use.
-  const unsigned low = __shfl_xor_sync(0xffffffffu, 0x000f000fu, 1);
+  // The compiler doesn't know that n isn't negative, and keeps the mask in a register. It would move
+  // a known number there at each use.
+  const unsigned low = 0x000f000fu + (n < 0 ? lane : 0);
   Held held[UNITS][TILES];
   auto hold = [&](int round, int u) {
     const int unit = ((rank * ROUNDS + round) * ALONG + along) * UNITS + u;

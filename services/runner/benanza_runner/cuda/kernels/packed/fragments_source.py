@@ -134,27 +134,29 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS) packed_in_frag
   const int across = warp % ACROSS, along = warp / ACROSS;
   const int whole = blockIdx.x / CLUSTER, rank = blockIdx.x % CLUSTER;
 
+  // The compiler doesn't know that n isn't negative, and keeps the mask in a register. It would move
+  // a known number there at each use.
+  const unsigned low = 0x000f000fu + (n < 0 ? lane : 0);
+  const int begin = (rank * ROUNDS * ALONG + along) * UNITS;  // the first of the warp's units
   const uint4* weights_of[TILES];
   long long block_of[TILES];
   #pragma unroll
   for (int c = 0; c < TILES; ++c) {
     const long long tile = min((whole * ACROSS + across) * TILES + c, (n + 15) / 16 - 1);
-    weights_of[c] = b + tile * UNITS_OF_A_ROW * 32 + lane;
+    weights_of[c] = b + (tile * UNITS_OF_A_ROW + begin) * 32 + lane;
     block_of[c] = tile * BLOCKS_OF_A_ROW * 8 + lane / 4;
   }
-  // The compiler doesn't know that n isn't negative, and keeps the mask in a register. It would move
-  // a known number there at each use.
-  const unsigned low = 0x000f000fu + (n < 0 ? lane : 0);
-  Held held[UNITS][TILES];
+  Held held[UNITS][TILES] = {};
   auto hold = [&](int round, int u) {
-    const int unit = ((rank * ROUNDS + round) * ALONG + along) * UNITS + u;
-    const int there = min(unit, UNITS_OF_A_ROW - 1);
+    const int after = round * ALONG * UNITS + u;
+    if (begin + after >= UNITS_OF_A_ROW) return;
     #pragma unroll
     for (int c = 0; c < TILES; ++c) {
-      held[u][c].weights = __ldg(weights_of[c] + there * 32);
-      held[u][c].scales = (scales + block_of[c])[there / PER_BLOCK * 8];
+      const long long block = block_of[c] + (begin + after) / PER_BLOCK * 8;
+      held[u][c].weights = __ldg(weights_of[c] + after * 32);
+      held[u][c].scales = scales[block];
 #if ZEROS
-      held[u][c].zeros = (zeros + block_of[c])[there / PER_BLOCK * 8];
+      held[u][c].zeros = zeros[block];
 #endif
     }
   };

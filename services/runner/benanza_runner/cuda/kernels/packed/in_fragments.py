@@ -30,28 +30,32 @@ from benanza_schemas.layer import Precision
 
 MOST_ROWS = 64
 
-FEW_ROWS = 8
+FEW_ROWS = 16
 
 SHAPES_FOR_FEW = (
     Shape(1, 1, 8, 2, 2),
     Shape(1, 1, 16, 2, 2),
-    Shape(1, 1, 8, 4, 2),
     Shape(2, 1, 8, 2, 2),
+    Shape(2, 1, 8, 4, 2),
     Shape(2, 1, 16, 2, 2),
     Shape(2, 1, 16, 1, 3),
-    Shape(2, 1, 8, 4, 2),
     Shape(2, 2, 4, 2, 2),
+    Shape(2, 2, 8, 1, 3),
     Shape(4, 1, 8, 1, 3),
     Shape(4, 1, 8, 2, 2),
+    Shape(4, 2, 4, 1, 3),
 )
 
 SHAPES = (
     Shape(1, 4, 2, 2, 3),
+    Shape(1, 4, 4, 1, 3),
+    Shape(1, 8, 2, 2, 3),
     Shape(2, 4, 2, 1, 3),
     Shape(2, 4, 2, 2, 3),
     Shape(2, 4, 4, 1, 3),
-    Shape(4, 4, 2, 1, 3),
     Shape(2, 8, 1, 2, 3),
+    Shape(2, 8, 2, 1, 3),
+    Shape(4, 4, 2, 1, 3),
 )
 
 CLUSTERS = (1, 2, 4, 8)
@@ -82,7 +86,8 @@ def _shapes(call: PackedProduct) -> Iterator[Shape]:
     room = device.attributes["MaxSharedMemoryPerBlockOptin"] - 1024
     processors = device.attributes["MultiProcessorCount"]
     has_clusters = int(device.compute_capability) >= OLDEST_WITH_CLUSTERS
-    for base in SHAPES_FOR_FEW if call.m <= FEW_ROWS else SHAPES:
+    shapes = SHAPES_FOR_FEW * (call.m <= FEW_ROWS) + SHAPES * (call.m > 8)
+    for base in shapes:
         blocks = -(-call.n // base.columns)
         for cluster in CLUSTERS if has_clusters else CLUSTERS[:1]:
             shape = base._replace(cluster=cluster)

@@ -38,8 +38,8 @@ def weights_in_fragments(arrays: Any, b: Any, n: int) -> Any:
 def by_unit(arrays: Any, values: Any, block: int) -> Any:
     """A value of each block of a row, so [rows, blocks], as units of 16 rows find them.
 
-    The result has [units of rows, units of a row or blocks, whatever are fewer, 8 threads, blocks of
-    a unit, 2 rows]. What is missing is zeros.
+    The result has [units of rows, units of a row or blocks, whichever are fewer, 8 threads, blocks
+    of a unit, 2 rows]. What is missing is zeros.
     """
     blocks = max(1, WEIGHTS_OF_A_UNIT // block)
     values = _padded(arrays, values, ROWS_OF_A_UNIT, blocks)

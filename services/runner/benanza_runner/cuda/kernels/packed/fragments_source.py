@@ -134,8 +134,8 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS) packed_in_frag
   const int across = warp % ACROSS, along = warp / ACROSS;
   const int whole = blockIdx.x / CLUSTER, rank = blockIdx.x % CLUSTER;
 
-  // The compiler doesn't know that n isn't negative, and keeps the mask in a register. It would move
-  // a known number there at each use.
+  // The compiler doesn't know that n isn't negative, so it keeps the mask in a register. It would
+  // move a known number there at each use.
   const unsigned low = 0x000f000fu + (n < 0 ? lane : 0);
   const int begin = (rank * ROUNDS * ALONG + along) * UNITS;  // the first of the warp's units
   const uint4* weights_of[TILES];

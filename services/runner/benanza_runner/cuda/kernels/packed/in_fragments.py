@@ -6,7 +6,7 @@ whose kernel has weights laid out for its threads likewise.
 """
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import cupy
@@ -77,6 +77,8 @@ class PackedInFragments:
         whole = call.block == 32 or call.block % 64 == 0
         if PRECISIONS[workspace.precision].bytes != 2 or call.k % 8 or not (fits(call) and whole):
             return
+        if not workspace.fixed.issuperset({"b", "scales", *(["zeros"] if call.zeros else [])}):
+            return
         operands = _operands(workspace, call)
         yield from (_candidate(workspace, call, operands, shape) for shape in _shapes(call))
 
@@ -98,15 +100,23 @@ def _shapes(call: PackedProduct) -> Iterator[Shape]:
 
 
 def _operands(workspace: Workspace, call: PackedProduct) -> tuple[Any, ...]:
-    b, scales = workspace.operand("b").array, workspace.operand("scales").array
-    laid_out = by_unit(cupy, scales.reshape(call.n, call.blocks), call.block)
-    zeros = laid_out
-    if call.zeros:
-        packed = workspace.operand("zeros").array
-        zeros = zeros_by_unit(cupy, packed, call.n, call.blocks, call.block)
-    bias = workspace.operand("bias" if call.bias else "a").array
+    def scales_by_unit(arrays: Any, scales: Any) -> Any:
+        return by_unit(arrays, scales.reshape(call.n, call.blocks), call.block)
+
     a = workspace.operand("a").array
-    return a, weights_in_fragments(cupy, b, call.n), laid_out, zeros, bias
+    scales = workspace.laid_out("scales", scales_by_unit).array
+    zeros = scales
+    if call.zeros:
+        whole = partial(zeros_by_unit, n=call.n, blocks=call.blocks, block=call.block)
+        zeros = workspace.laid_out("zeros", whole).array
+    bias = workspace.operand("bias").array if call.bias else a
+    return (
+        a,
+        workspace.laid_out("b", partial(weights_in_fragments, n=call.n)).array,
+        scales,
+        zeros,
+        bias,
+    )
 
 
 def _candidate(

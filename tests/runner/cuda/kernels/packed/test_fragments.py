@@ -10,7 +10,7 @@ from benanza_runner.cuda.kernels.packed.fragments import (
 
 
 def test_a_word_is_a_threads_part_of_a_fragment() -> None:
-    """A thread has rows `lane / 4` and 8 more; and of each word's 16 weights, those at its pairs."""
+    """A thread has rows `lane / 4` and 8 more; of each word's 16 weights, pairs."""
     n, k = 21, 160
     numbers = np.random.default_rng(3).integers(0, 16, (n, k), np.uint8)
     packed = numbers[:, ::2] | numbers[:, 1::2] << 4

@@ -58,8 +58,7 @@ _OF_A_CLUSTER = {
     "threadIdx.x": "(threadIdx.x % THREADS)",
     "blockIdx.x": "(blockIdx.x * CLUSTER + BLOCK_OF_IT)",
     "BLOCK_OF_IT": "(threadIdx.x / THREADS)",
-    "#pragma unroll 1": "",
-    "#pragma unroll": "",
+    "#pragma unroll": "//",
 }
 
 

@@ -33,6 +33,7 @@ LIBRARIES = (
     "FewRowsOfEightBits",
     "PackedProducts",
     "PackedOnTensorCores",
+    "PackedInFragments",
     "PoolingKernels",
     "ChannelNormalisationKernels",
     "MovementKernels",

@@ -10,6 +10,7 @@ from benanza_runner.cuda.kernels.integers.products import IntegerProducts
 from benanza_runner.cuda.kernels.integers.tensor_cores import EightBitsOnTensorCores
 from benanza_runner.cuda.kernels.movement import MovementKernels
 from benanza_runner.cuda.kernels.one_shot import OneShotCollectives
+from benanza_runner.cuda.kernels.packed.in_fragments import PackedInFragments
 from benanza_runner.cuda.kernels.packed.products import PackedProducts
 from benanza_runner.cuda.kernels.packed.tensor_cores import PackedOnTensorCores
 from benanza_runner.cuda.kernels.pooling import PoolingKernels
@@ -65,6 +66,7 @@ def all_candidate_sources(
         FewRowsOfEightBits(),
         PackedProducts(),
         PackedOnTensorCores(),
+        PackedInFragments(),
         PoolingKernels(),
         ChannelNormalisationKernels(),
         MovementKernels(),

@@ -1,5 +1,6 @@
 """Memory of the device: tensors made of arrays of the host, and compared with them."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,10 @@ class DeviceMemory:
         dtype = stored_as(precision, element)
         array = self._arrays.empty([shape[axis] for axis in order], dtype)
         return DeviceTensor(array, order, precision, element)
+
+    def made_of(self, array: Any, make: Callable[[Any, Any], Any]) -> Any:
+        """What `make` makes of the module of arrays and an array on the device."""
+        return make(self._arrays, array)
 
     def bytes(self, size: int) -> Any:
         """An array of so many bytes, which hold anything."""

@@ -1,6 +1,6 @@
 """What candidates of one call share: operands on the device, results, and scratch memory."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -133,6 +133,18 @@ class Workspace:
             array = array.reshape(len(array), -1)
             more = [(0, 0), (0, length - array.shape[1])]
             self._operands[key] = self.memory.copied(np.pad(array, more), (0, 1), self.precision)
+        return self._operands[key]
+
+    def laid_out(self, name: str, lay_out: Callable[[Any, Any], Any]) -> DeviceTensor:
+        """An operand that the model fixes as `lay_out` makes it of the module of arrays and the
+        operand's array in ONNX's layout; once.
+        """
+        key = name, (-5,)
+        if key not in self._operands:
+            given = self.operand(name)
+            array = self.memory.made_of(given.array, lay_out)
+            natural = tuple(range(array.ndim))
+            self._operands[key] = DeviceTensor(array, natural, self.precision, given.element)
         return self._operands[key]
 
     def alias(

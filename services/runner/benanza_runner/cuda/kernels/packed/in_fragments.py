@@ -1,0 +1,155 @@
+"""Products of up to some dozens of rows with weights of four bits that lie in fragments.
+
+Weights are read once and packed, and Tensor Cores multiply them with all rows. Source: "MARLIN:
+mixed-precision auto-regressive parallel inference on large language models" (Frantar et al., 2024),
+whose kernel has weights laid out for its threads likewise.
+"""
+
+from collections.abc import Iterator
+from functools import cache, partial
+from typing import Any
+
+import cupy
+import numpy as np
+
+from benanza_runner.cuda.calls import PackedProduct
+from benanza_runner.cuda.candidate import Candidate
+from benanza_runner.cuda.kernels.launching import LIBRARY
+from benanza_runner.cuda.kernels.packed.fragment_tiling import FragmentTiling
+from benanza_runner.cuda.kernels.packed.fragments import (
+    by_unit,
+    weights_in_fragments,
+    zeros_by_unit,
+)
+from benanza_runner.cuda.kernels.packed.fragments_source import source
+from benanza_runner.cuda.kernels.packed.weights import fits, packing
+from benanza_runner.cuda.kernels.source.packed_weights import WeightPacking
+from benanza_runner.cuda.workspace import Workspace
+from benanza_schemas.element_types import PRECISIONS
+from benanza_schemas.events import Variant
+from benanza_schemas.layer import Precision
+
+MOST_ROWS = 64
+
+FEW_ROWS = 16
+
+SOME_ROWS = 9
+
+TILINGS_FOR_FEW = (
+    FragmentTiling(1, 1, 8, 2, 2),
+    FragmentTiling(1, 1, 16, 2, 2),
+    FragmentTiling(2, 1, 8, 2, 2),
+    FragmentTiling(2, 1, 8, 4, 2),
+    FragmentTiling(2, 1, 16, 2, 2),
+    FragmentTiling(2, 1, 16, 1, 3),
+    FragmentTiling(2, 2, 4, 2, 2),
+    FragmentTiling(2, 1, 16, 4, 2),
+    FragmentTiling(4, 1, 8, 1, 3),
+    FragmentTiling(4, 1, 8, 2, 2),
+    FragmentTiling(4, 2, 4, 1, 3),
+)
+
+TILINGS = (
+    FragmentTiling(1, 4, 2, 2, 3),
+    FragmentTiling(1, 4, 4, 1, 3),
+    FragmentTiling(1, 8, 2, 2, 3),
+    FragmentTiling(2, 4, 2, 1, 3),
+    FragmentTiling(2, 4, 2, 2, 3),
+    FragmentTiling(2, 4, 4, 1, 3),
+    FragmentTiling(2, 8, 1, 2, 3),
+    FragmentTiling(2, 8, 2, 1, 3),
+    FragmentTiling(4, 4, 2, 1, 3),
+)
+
+CLUSTERS = (2, 4, 8)
+
+RESIDENT = 2
+"""Blocks on a multiprocessor."""
+
+OLDEST_WITH_CLUSTERS = 90
+
+
+class PackedInFragments:
+    """Candidates for products of several rows with weights of four bits in fp16 and bf16."""
+
+    library = LIBRARY
+
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
+        """One for each shape of a block and size of a cluster."""
+        call = workspace.call
+        if not isinstance(call, PackedProduct) or call.m > MOST_ROWS or call.bits != 4:
+            return
+        # Rows of elements are read by eight, and a unit's weights lie in whole blocks, or in one.
+        whole = call.block == 32 or call.block % 64 == 0
+        if PRECISIONS[workspace.precision].bytes != 2 or call.k % 8 or not (fits(call) and whole):
+            return
+        if not workspace.fixed.issuperset({"b", "scales", *(["zeros"] if call.zeros else [])}):
+            return
+        operands = _operands(workspace, call)
+        yield from (_candidate(workspace, call, operands, each) for each in _tilings(call))
+
+
+def _tilings(call: PackedProduct) -> Iterator[FragmentTiling]:
+    """Shapes of blocks that fit, each with the two largest clusters that the device has room for at
+    once.
+    """
+    device = cupy.cuda.Device()
+    memory = device.attributes["MaxSharedMemoryPerBlockOptin"]
+    room = RESIDENT * device.attributes["MultiProcessorCount"]
+    clusters = CLUSTERS if int(device.compute_capability) >= OLDEST_WITH_CLUSTERS else ()
+    for base in (*TILINGS_FOR_FEW * (call.m <= FEW_ROWS), *TILINGS * (call.m >= SOME_ROWS)):
+        if base.shared_bytes(call.m) > memory:
+            continue
+        blocks, rounds = -(-call.n // base.columns), base.rounds(call.k)
+        sizes = [1, *(each for each in clusters if each <= rounds and blocks * each <= room)]
+        yield from (base._replace(cluster=size) for size in sizes[-2:])
+
+
+def _operands(workspace: Workspace, call: PackedProduct) -> tuple[Any, ...]:
+    def scales_by_unit(arrays: Any, scales: Any) -> Any:
+        return by_unit(arrays, scales.reshape(call.n, call.blocks), call.block)
+
+    a = workspace.operand("a").array
+    scales = workspace.laid_out("scales", scales_by_unit).array
+    zeros = scales
+    if call.zeros:
+        whole = partial(zeros_by_unit, n=call.n, blocks=call.blocks, block=call.block)
+        zeros = workspace.laid_out("zeros", whole).array
+    bias = workspace.operand("bias").array if call.bias else a
+    return (
+        a,
+        workspace.laid_out("b", partial(weights_in_fragments, n=call.n)).array,
+        scales,
+        zeros,
+        bias,
+    )
+
+
+def _candidate(
+    workspace: Workspace, call: PackedProduct, operands: tuple[Any, ...], tiling: FragmentTiling
+) -> Candidate:
+    result = workspace.result(call.output)
+    kernel = _kernel(workspace.precision, call.m, call.k, packing(call), call.bias, tiling)
+    blocks = -(-call.n // tiling.columns) * tiling.cluster
+    shared = tiling.shared_bytes(call.m)
+    arguments = (*operands, result.array, np.int32(call.n))
+
+    def prepare() -> int:
+        kernel.max_dynamic_shared_size_bytes = shared
+        return 0
+
+    def run() -> None:
+        kernel((blocks,), (tiling.threads,), arguments, shared_mem=shared)
+
+    name = (
+        f"packed fragments kernel ({tiling.tiles} x {tiling.across} tiles, {tiling.along} x "
+        f"{tiling.cluster} parts, {tiling.units} units, {tiling.stages} stages)"
+    )
+    return Candidate(LIBRARY, name, "", prepare, run, result, compiles=True)
+
+
+@cache
+def _kernel(
+    precision: Precision, m: int, k: int, packing: WeightPacking, bias: bool, tiling: FragmentTiling
+) -> Any:
+    return cupy.RawKernel(source(precision, m, k, packing, bias, tiling), "packed_in_fragments")

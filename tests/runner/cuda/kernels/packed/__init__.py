@@ -1,0 +1,1 @@
+"""Tests of the kernels for products with weights of four or eight bits."""

@@ -23,6 +23,7 @@ from benanza_runner.onnx_layers.draws import (
     output_shape,
     quantised,
 )
+from benanza_schemas.element_types import FLOATS as FLOAT_TYPES
 from benanza_schemas.layer import Layer, Operator
 
 
@@ -57,6 +58,25 @@ def _last_key(layer: Layer, operator: Operator) -> Array:
 
 def _number_of_keys(layer: Layer, operator: Operator) -> Array:
     return np.array(_all_keys(layer, operator))
+
+
+def _cache_scale(layer: Layer, operator: Operator) -> Array:
+    """Of a cache of codes: of uint8, of which a byte has two, larger ones. No number is a fraction
+    halfway between two codes, and few are beyond the range.
+    """
+    cache = layer.tensors[operator.inputs[3]].dtype
+    step = 0.46 if cache == "uint8" else 0.031
+    return step * np.array([1.0, 0.5, 0.25])
+
+
+def _cached(slot: int) -> Rule:
+    """Codes of all numbers, or floats."""
+
+    def rule(layer: Layer, operator: Operator) -> Draw:
+        dtype = layer.tensors[operator.inputs[slot]].dtype
+        return FLOATS if dtype in FLOAT_TYPES else quantised(slot)(layer, operator)
+
+    return rule
 
 
 def _mask(slot: int) -> Rule:
@@ -155,7 +175,14 @@ OWN_RULES: Mapping[str, Mapping[int, Rule]] = {
     "EmbedLayerNormalization": {0: _row_of(2), 1: _row_of(4), 7: _mask(7), 8: _row_of(3)},
     "GatherBlockQuantized": {1: _row_on_axis, 2: always(POSITIVE)},
     "GatherND": {1: index_tuple},
-    "GroupQueryAttention": {5: _last_key, 6: _number_of_keys},
+    "GroupQueryAttention": {
+        3: _cached(3),
+        4: _cached(4),
+        5: _last_key,
+        6: _number_of_keys,
+        12: _cache_scale,
+        13: _cache_scale,
+    },
     "MRotaryEmbedding": {1: _row_of(2)},
     "MatMulIntegerToFloat": _scaled(2, 3, zeros=()),
     "MatMulNBits": {2: _SCALES, 4: _block},

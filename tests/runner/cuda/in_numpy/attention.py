@@ -3,10 +3,14 @@
 from collections.abc import Mapping
 from math import prod
 
+import ml_dtypes
 import numpy as np
+from msgspec.structs import replace
 
 from benanza_runner.arrays import Array
-from benanza_runner.cuda.calls import Attention, CachedAttention
+from benanza_runner.cuda.calls import Attention, CachedAttention, QuantisedCache
+from benanza_runner.cuda.device_tensor import from_float8
+from benanza_runner.cuda.elements import FLOAT8
 
 
 def attention(call: Attention, operands: Mapping[str, Array]) -> Array:
@@ -20,6 +24,9 @@ def attention(call: Attention, operands: Mapping[str, Array]) -> Array:
         found: Array = operands[name].reshape(-1)[index].repeat(shares, axis=1)
         return found
 
+    if call.stored:
+        operands = {**operands, **with_floats(call, operands)}
+        call = in_floats(call)
     query = placed("query", call.heads, call.queries, call.size, call.query_start, call.query_steps)
     key = placed("key", call.key_heads, call.keys, call.size, call.key_start, call.key_steps)
     value = placed(
@@ -56,6 +63,56 @@ def attention(call: Attention, operands: Mapping[str, Array]) -> Array:
     return flat.reshape(call.output)
 
 
+def numbers(stored: QuantisedCache, codes: Array) -> Array:
+    """What bytes of a cache stand for."""
+    codes = codes.view(np.uint8)
+    if stored.element == FLOAT8:
+        return np.asarray(from_float8(codes))
+    if stored.element == "int8":
+        return codes.view(np.int8).astype(np.float32)
+    pairs = np.stack((codes & 15, codes >> 4), -1).astype(np.float32) - 8
+    return pairs.reshape(*codes.shape[:-1], -1)
+
+
+def codes_of(stored: QuantisedCache, floats: Array) -> Array:
+    """The bytes of what was divided by its scale."""
+    if stored.element == FLOAT8:
+        return np.clip(floats, -448, 448).astype(ml_dtypes.float8_e4m3fn)
+    if stored.element == "int8":
+        return np.clip(np.rint(floats), -128, 127).astype(np.int8)
+    found = (np.clip(np.rint(floats), -8, 7) + 8).astype(np.uint8)
+    return found[..., ::2] | found[..., 1::2] << 4
+
+
+def with_floats(call: Attention, operands: Mapping[str, Array]) -> dict[str, Array]:
+    """The keys and values as floats, by batch and place and head."""
+    assert call.stored
+    made = {}
+    for name in ("key", "value"):
+        scales = operands[f"{name}_scales"].reshape(-1)
+        by_head = np.broadcast_to(scales, call.key_heads * call.size) if len(scales) == 1 else scales
+        floats = numbers(call.stored, operands[name])
+        made[name] = floats * by_head.reshape(call.key_heads, 1, call.size)
+    return made
+
+
+def in_floats(call: Attention) -> Attention:
+    """The attention to these, in which a row is as long as its codes."""
+    assert call.stored
+    wider = call.stored.per_byte
+    of_key, of_value = (
+        (*(step * wider for step in steps[:3]), 1) for steps in (call.key_steps, call.value_steps)
+    )
+    return replace(
+        call,
+        stored=None,
+        key_steps=of_key,
+        value_steps=of_value,
+        key_start=call.key_start * wider,
+        value_start=call.value_start * wider,
+    )
+
+
 def cached_attention(call: CachedAttention, operands: Mapping[str, Array]) -> list[Array]:
     query, *caches = appended(call, operands)
     given = {**operands, "query": query, "key": caches[0], "value": caches[1]}
@@ -76,8 +133,13 @@ def appended(call: CachedAttention, operands: Mapping[str, Array]) -> tuple[Arra
     if call.rotated:
         query, key = _rotated(call, operands, query), _rotated(call, operands, key)
     keys, values = (operands[name].copy() for name in ("key_cache", "value_cache"))
-    keys[:, :, call.keys - call.queries :] = key.swapaxes(1, 2)
-    values[:, :, call.keys - call.queries :] = value.swapaxes(1, 2)
+    for cache, name, new_rows in ((keys, "key_scales", key), (values, "value_scales", value)):
+        rows = new_rows.swapaxes(1, 2)
+        if call.stored:
+            scales = operands[name].reshape(-1)
+            by_head = scales.reshape(call.key_heads, 1, -1) if len(scales) > 1 else scales
+            rows = codes_of(call.stored, rows / by_head)
+        cache[:, :, call.keys - call.queries : call.keys] = rows
     return query if call.rotated else operands["query"], keys, values
 
 

@@ -124,23 +124,32 @@ def grouped(
     heads: int = 4,
     key_heads: int = 2,
     total: int = 0,
+    stored: str = "",
+    by_channel: bool = False,
     beside: Mapping[int, Tensor] | None = None,
     **more: AttributeValue,
 ) -> Layer:
     """GroupQueryAttention of so many new queries, with room for as many keys, and with further
-    inputs by their places.
+    inputs by their places. The cache is stored as elements of this type, if not as floats.
     """
 
     def rows(count: int) -> Tensor:
         return floats(batch, queries, count * size)
 
-    cache, result = floats(batch, key_heads, keys, size), rows(heads)
+    line = size // 2 if stored == "uint8" else size
+    cache = Tensor(stored or "float32", (batch, key_heads, keys, line))
+    result = rows(heads)
     new = [rows(heads + 2 * key_heads)] if packed else [result, rows(key_heads), rows(key_heads)]
     lengths = Tensor("int32", (batch,)), fixed(total or keys, dtype="int32", scalar=True)
     tables = [weights(keys + 3, rotated // 2)] * 2 if rotated else []
     given = dict(enumerate((*new, cache, cache, *lengths, *tables)))
     if packed:
         given = {place + 2 if place else 0: tensor for place, tensor in given.items()}
+    if stored:
+        given |= dict.fromkeys((12, 13), weights(*((1, key_heads, 1, size) if by_channel else (1,))))
+        kind = "PER_CHANNEL" if by_channel else "PER_TENSOR"
+        bits = 4 if stored == "uint8" else 8
+        more = {"k_quant_type": kind, "v_quant_type": kind, "kv_cache_bit_width": bits, **more}
     given |= beside or {}
     at = {place: number for number, place in enumerate(given)}
     places = tuple([at.get(place, -1) for place in range(max(given) + 1)])
@@ -217,6 +226,39 @@ GROUPED = {
         2, 1, 300, 64, heads=8, local_window_size=100, beside={10: floats(2, 1, 1, 300)}
     ),
 }
+
+CODES = {"int8": "int8", "float8": "float8e4m3fn", "int4": "uint8"}
+
+GROUPED |= {
+    "grouped attention with room for more keys": grouped(2, 1, 40, rotated=16, total=9),
+    "grouped attention of tokens in a window, with room": grouped(
+        1, 3, 40, 64, packed=True, rotated=64, total=30, local_window_size=8
+    ),
+    "grouped attention of a token with a bias, with room": grouped(
+        1, 1, 400, 64, total=300, beside={10: floats(1, 4, 1, 300)}
+    ),
+}
+for _name, _dtype in CODES.items():
+    GROUPED |= {
+        f"grouped attention of a token to {_name}": grouped(
+            2, 1, 9, packed=True, rotated=16, stored=_dtype
+        ),
+        f"grouped attention of a token to {_name} by channel": grouped(
+            2, 1, 20, stored=_dtype, by_channel=True, total=9
+        ),
+        f"grouped attention of a prompt to {_name}": grouped(
+            2, 9, 9, rotated=16, stored=_dtype, by_channel=True
+        ),
+        f"grouped attention of tokens in windows to {_name}": grouped(
+            1, 3, 9, rotated=16, stored=_dtype, local_window_size=4, softcap=0.5
+        ),
+        f"grouped attention of a token to {_name}, long": grouped(
+            2, 1, 700, 64, packed=True, rotated=64, heads=8, stored=_dtype, by_channel=True
+        ),
+        f"grouped attention of tokens to {_name}, long": grouped(
+            1, 4, 400, 128, rotated=128, heads=8, stored=_dtype, total=300, beside={11: weights(8)}
+        ),
+    }
 
 MULTI_HEADS = {
     "multi-head attention": multi_head((2, 9, 64)),

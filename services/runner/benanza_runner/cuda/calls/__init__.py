@@ -4,7 +4,12 @@ The library chooses which layout tensors have in memory. Types of elements are n
 `elements`.
 """
 
-from benanza_runner.cuda.calls.attention import Attention, CachedAttention, ProjectedAttention
+from benanza_runner.cuda.calls.attention import (
+    Attention,
+    CachedAttention,
+    ProjectedAttention,
+    QuantisedCache,
+)
 from benanza_runner.cuda.calls.collectives import AllGather, AllReduce
 from benanza_runner.cuda.calls.compute import (
     AnyConvolution,
@@ -72,6 +77,7 @@ __all__ = [
     "Product",
     "ProjectedAttention",
     "Quantised",
+    "QuantisedCache",
     "Ranking",
     "Recurrence",
     "Reduction",

@@ -6,6 +6,25 @@ from benanza_runner.cuda.calls.compute import Product
 from benanza_runner.cuda.calls.shape import Shape
 
 
+class QuantisedCache(msgspec.Struct, frozen=True):
+    """Keys and values in few bits: codes, whose numbers are multiplied by scales.
+
+    `element` is int8, float8e4m3fn or int4; two of int4 share a byte of uint8, the first one in its
+    low bits, each as its number plus 8. The operands `key_scales` and `value_scales` have one
+    float32, or one for each head of keys and column where that is `by_channel`. What is appended is
+    divided by its scale, and rounded to the nearest code, ties to even, within their range.
+    """
+
+    element: str
+    keys_by_channel: bool = False
+    values_by_channel: bool = False
+
+    @property
+    def per_byte(self) -> int:
+        """How many codes share a byte."""
+        return 2 if self.element == "int4" else 1
+
+
 class Attention(msgspec.Struct, frozen=True):
     """`softmax(scale · query · keyᵀ + mask) · value`, for each of `heads` in each of `batch`.
 
@@ -28,6 +47,9 @@ class Attention(msgspec.Struct, frozen=True):
     the score of one more key, whose value is zero. If `biased`, the operands `query_bias` and
     `value_bias` have rows of `size` and of `width` for each head, which are added to those of
     queries and of values; a query that sees no key isn't expected then.
+
+    If keys and values are `stored` as codes, those of a row are adjacent, and their steps and
+    starts count elements of the operands.
     """
 
     output: Shape
@@ -55,6 +77,7 @@ class Attention(msgspec.Struct, frozen=True):
     cap: float = 0.0
     sinks: bool = False
     biased: bool = False
+    stored: QuantisedCache | None = None
 
 
 class CachedAttention(msgspec.Struct, frozen=True):
@@ -63,9 +86,10 @@ class CachedAttention(msgspec.Struct, frozen=True):
     Operands: `query` has a row of `heads` times `size` elements for each of `queries` new tokens in
     each of `batch`; `key` and `value` have rows of `key_heads` times `size`. If `packed`, there is
     `query` alone, whose rows have those of the others at their end. `key_cache` and `value_cache`
-    have `keys` rows of `size` by batch and head. Their last `queries` rows are written, and the
-    others stay as they are. `results` says which result is what: 0 is that of the attention, 1 the
-    cache of keys and 2 that of values.
+    have `room` rows of `size` by batch and head, of which the first `keys` count; they may be
+    `stored` as codes. The last `queries` rows that count are written, and the others stay as they
+    are. `results` says which result is what: 0 is that of the attention, 1 the cache of keys and 2
+    that of values.
 
     Of each head of queries and new keys, the first `rotated` elements are rotated in pairs: an
     element of their first half and one of their second, or two neighbours if `interleaved`. The
@@ -80,6 +104,7 @@ class CachedAttention(msgspec.Struct, frozen=True):
     key_heads: int
     queries: int
     keys: int
+    room: int
     size: int
     scale: float
     causal: bool
@@ -91,6 +116,7 @@ class CachedAttention(msgspec.Struct, frozen=True):
     window: int = 0
     cap: float = 0.0
     sinks: bool = False
+    stored: QuantisedCache | None = None
 
     def attention(self) -> Attention:
         """The attention of all queries to what they see of the cache.
@@ -105,7 +131,8 @@ class CachedAttention(msgspec.Struct, frozen=True):
         window = self.window if self.window < seen else 0
         row = self.heads * self.size
         behind = 2 * self.key_heads * self.size if self.packed and not self.rotated else 0
-        cache = self.key_heads * self.keys * self.size, self.keys * self.size, self.size, 1
+        line = self.size // (self.stored.per_byte if self.stored else 1)
+        cache = self.key_heads * self.room * line, self.room * line, line, 1
         return Attention(
             output=self.output,
             batch=self.batch,
@@ -120,8 +147,8 @@ class CachedAttention(msgspec.Struct, frozen=True):
             key_steps=cache,
             value_steps=cache,
             output_steps=(self.queries * row, self.size, row, 1),
-            key_start=first * self.size,
-            value_start=first * self.size,
+            key_start=first * line,
+            value_start=first * line,
             scale=self.scale,
             mask=self.mask,
             causal=self.causal,
@@ -129,6 +156,7 @@ class CachedAttention(msgspec.Struct, frozen=True):
             window=window,
             cap=self.cap,
             sinks=self.sinks,
+            stored=self.stored,
         )
 
 

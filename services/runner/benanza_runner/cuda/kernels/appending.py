@@ -12,7 +12,7 @@ import cupy
 import numpy as np
 from msgspec.structs import replace
 
-from benanza_runner.cuda.calls import CachedAttention
+from benanza_runner.cuda.calls import CachedAttention, QuantisedCache
 from benanza_runner.cuda.candidate import Candidate, Run, in_turn, refused
 from benanza_runner.cuda.candidate_source import CandidateSource
 from benanza_runner.cuda.device_tensor import AppendedTensor, DeviceTensor
@@ -45,7 +45,7 @@ def behind_appending(
         shape = call.batch, call.queries, call.heads, call.size
         query = workspace.memory.empty(shape, (0, 1, 2, 3), workspace.precision)
     caches = [
-        _appended(workspace, name, call.results.index(number), call.queries)
+        _appended(workspace, name, call, call.results.index(number))
         for number, name in enumerate(("key_cache", "value_cache"), 1)
     ]
     append = _appending(workspace, call, query, *caches)
@@ -66,12 +66,15 @@ def behind_appending(
             )
 
 
-def _appended(workspace: Workspace, name: str, number: int, rows: int) -> AppendedTensor:
+def _appended(
+    workspace: Workspace, name: str, call: CachedAttention, number: int
+) -> AppendedTensor:
     """A cache as the result of this number."""
     shape = workspace.operand(name).shape
     order = tuple(range(len(shape)))
     tensor = workspace.alias(name, order, shape, order, number)
-    return AppendedTensor(tensor.array, order, workspace.precision, tensor.element, rows=rows)
+    new = slice(call.keys - call.queries, call.keys)
+    return AppendedTensor(tensor.array, order, workspace.precision, tensor.element, new=new)
 
 
 def _appending(
@@ -88,6 +91,7 @@ def _appending(
     tables = [workspace.operand(n).array for n in ("cosines", "sines") if call.rotated]
     # ONNX Runtime wants heads and rows of tables in multiples of eight elements.
     width = WIDE_BYTES // PRECISIONS[workspace.precision].bytes
+    scales = [workspace.exact(n).array for n in ("key_scales", "value_scales") if call.stored]
     heads = 2 * call.key_heads + (call.heads if call.rotated else 0)
     threads = call.batch * call.queries * heads * call.size // width
     kernel = _kernel(
@@ -97,14 +101,16 @@ def _appending(
         call.rotated,
         call.interleaved,
         width,
+        call.stored,
     )
     arguments = (
         *(new * 3)[:3],
         *(tables or new * 2)[:2],
+        *(scales or new * 2)[:2],
         query.array,
         key_cache.array,
         value_cache.array,
-        *map(np.uint32, (call.queries, call.keys, threads)),
+        *map(np.uint32, (call.queries, call.keys, call.room, threads)),
     )
     return launch(kernel, -(-threads // THREADS), THREADS, arguments)
 
@@ -117,8 +123,9 @@ def _kernel(
     rotated: int,
     interleaved: bool,
     width: int,
+    stored: QuantisedCache | None,
 ) -> Any:
     source = appending_source(
-        precision, sizes, width, rotated, packed=packed, interleaved=interleaved
+        precision, sizes, width, rotated, packed=packed, interleaved=interleaved, stored=stored
     )
     return cupy.RawKernel(source, "append")

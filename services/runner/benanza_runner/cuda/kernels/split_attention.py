@@ -17,6 +17,7 @@ from benanza_runner.cuda.candidate import Candidate, refused
 from benanza_runner.cuda.kernels.appending import behind_appending
 from benanza_runner.cuda.kernels.attention import mask_steps, operands_of, scoring_in
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, WIDE_BYTES
+from benanza_runner.cuda.kernels.source.cached_rows import line_bytes
 from benanza_runner.cuda.kernels.source.scores import Scoring
 from benanza_runner.cuda.kernels.source.split_attention import ROWS, WARPS, source
 from benanza_runner.cuda.workspace import Workspace
@@ -28,6 +29,9 @@ MOST_ROWS = 64
 """Queries times the heads that share a key: with more, arithmetic counts, and others are faster."""
 
 LARGEST_HEAD = 256
+
+LOADED_BYTES = 32
+"""Of a row, which a warp takes from shared memory at once."""
 
 BLOCKS = (1, 2, 3, 4)
 """How many blocks a multiprocessor gets, at most: the keys are shared out so. With one more than
@@ -76,13 +80,23 @@ def fits(call: Attention, precision: Precision) -> bool:
     if PRECISIONS[precision].bytes != 2 or any(step[3] != 1 for step in steps):
         return False
     wide = WIDE_BYTES // PRECISIONS[precision].bytes
-    if any(step % wide for of_operand in steps for step in of_operand[:3]):
+    of_keys = WIDE_BYTES if call.stored else wide
+    if any(
+        place % width
+        for of_operand, start, width in zip(steps, starts, (wide, of_keys, of_keys), strict=True)
+        for place in (*of_operand[:3], start)
+    ):
         return False
-    if any(start % wide for start in starts) or call.size % ROWS or call.size > LARGEST_HEAD:
+    if call.size % ROWS or _row_bytes(call) % LOADED_BYTES or call.size > LARGEST_HEAD:
         return False
     if call.size != call.width or call.key_heads != call.value_heads:
         return False
     return call.queries * call.heads // call.key_heads <= MOST_ROWS
+
+
+def _row_bytes(call: Attention) -> int:
+    """Those of a row of keys: of two bytes for each element, or of codes."""
+    return call.size // call.stored.per_byte if call.stored else 2 * call.size
 
 
 def _candidate(workspace: Workspace, call: Attention, wholes: int, splits: int) -> Candidate:
@@ -90,8 +104,7 @@ def _candidate(workspace: Workspace, call: Attention, wholes: int, splits: int) 
     per_split = -(-call.keys // splits)
     result = workspace.result(call.output)
     operands = operands_of(workspace, call)
-    line = 2 * (call.size + 16)
-    round_bytes = 2 * ROWS * line * WARPS
+    round_bytes = 2 * ROWS * line_bytes(_row_bytes(call)) * WARPS
     # Two rounds where two blocks fit so, but not with three.
     stages = 2 if 2 * round_bytes <= HALF_OF_SHARED_BYTES < 3 * round_bytes else 3
     shared = max(stages * round_bytes, 4 * WARPS * ROWS * call.size)

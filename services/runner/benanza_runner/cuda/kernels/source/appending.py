@@ -3,6 +3,8 @@
 It rotates queries and keys, if they are to be. A thread has a few neighbours of a head of a token.
 """
 
+from benanza_runner.cuda.calls import QuantisedCache
+from benanza_runner.cuda.kernels.source.cache_codes import codes_source
 from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_schemas.layer import Precision
 
@@ -15,12 +17,13 @@ def appending_source(
     *,
     packed: bool,
     interleaved: bool,
+    stored: QuantisedCache | None,
 ) -> str:
     """The kernel for so many heads of queries and of keys, each of so many elements, of which a
     thread has `width` and the first `rotated` are rotated, as `CachedAttention` says it.
 
     A head, and half of what is rotated, have a multiple of `width` elements, which is even. Where
-    nothing is rotated, queries are left as they are.
+    nothing is rotated, queries are left as they are. What is `stored` as codes is rounded once.
     """
     heads, key_heads, size = sizes
     return f"""{PREAMBLE[precision]}
@@ -31,6 +34,7 @@ def appending_source(
 #define ROTATED {rotated}
 #define PACKED {int(packed)}
 #define INTERLEAVED {int(interleaved)}
+{codes_source(stored)}
 {_SOURCE}"""
 
 
@@ -41,32 +45,54 @@ _SOURCE = """
 typedef long long Step;
 struct __align__(sizeof(T) * WIDTH) Few { T v[WIDTH]; };
 __device__ __forceinline__ Few few(const T* p) { return *(const Few*)p; }
+struct Floats { float v[WIDTH]; };
+__device__ __forceinline__ Floats floats(const T* p) {
+  const Few own = few(p);
+  Floats result;
+  #pragma unroll
+  for (int i = 0; i < WIDTH; ++i) result.v[i] = load(own.v[i]);
+  return result;
+}
+__device__ __forceinline__ void keep(T* to, Floats from) {
+  Few result;
+  #pragma unroll
+  for (int i = 0; i < WIDTH; ++i) result.v[i] = store(from.v[i]);
+  *(Few*)to = result;
+}
+#if QUANTISED
+struct __align__(WIDTH / PER_BYTE) Codes { C v[WIDTH / PER_BYTE]; };
+__device__ __forceinline__ void keep_codes(C* to, Floats from) {
+  Codes result;
+  #pragma unroll
+  for (int i = 0; i < WIDTH / PER_BYTE; ++i)
+    result.v[i] = PER_BYTE == 1 ? code(from.v[i])
+                                : code(from.v[2 * i]) | code(from.v[2 * i + 1]) << 4;
+  *(Codes*)to = result;
+}
+#endif
 
-__device__ __forceinline__ Few turned(const T* head, unsigned column, const T* cosines,
+__device__ __forceinline__ Floats turned(const T* head, unsigned column, const T* cosines,
                                       const T* sines) {
-  const Few own = few(head + column);
+  const Floats own = floats(head + column);
 #if ROTATED
   if (column >= ROTATED) return own;
-  Few result;
+  Floats result;
 #if INTERLEAVED
   #pragma unroll
   for (int i = 0; i < WIDTH; ++i) {
     const unsigned at = column + i;
-    const float other = load(own.v[i ^ 1]);
-    result.v[i] = store(load(own.v[i]) * load(cosines[at / 2])
-                        + (at % 2 ? other : -other) * load(sines[at / 2]));
+    const float other = own.v[i ^ 1];
+    result.v[i] = own.v[i] * load(cosines[at / 2])
+                  + (at % 2 ? other : -other) * load(sines[at / 2]);
   }
 #else
   const bool second = column >= HALF;
   const unsigned angle = second ? column - HALF : column;
-  const Few other = few(head + (second ? angle : column + HALF));
-  const Few cosine = few(cosines + angle), sine = few(sines + angle);
+  const Floats other = floats(head + (second ? angle : column + HALF));
+  const Floats cosine = floats(cosines + angle), sine = floats(sines + angle);
   #pragma unroll
-  for (int i = 0; i < WIDTH; ++i) {
-    const float of_other = load(other.v[i]);
-    result.v[i] = store(load(own.v[i]) * load(cosine.v[i])
-                        + (second ? of_other : -of_other) * load(sine.v[i]));
-  }
+  for (int i = 0; i < WIDTH; ++i)
+    result.v[i] = own.v[i] * cosine.v[i] + (second ? other.v[i] : -other.v[i]) * sine.v[i];
 #endif
   return result;
 #else
@@ -76,8 +102,9 @@ __device__ __forceinline__ Few turned(const T* head, unsigned column, const T* c
 
 extern "C" __global__ void append(const T* __restrict__ query, const T* __restrict__ key,
     const T* __restrict__ value, const T* __restrict__ cosines, const T* __restrict__ sines,
-    T* __restrict__ rotated, T* __restrict__ key_cache, T* __restrict__ value_cache,
-    unsigned queries, unsigned keys, unsigned threads) {
+    const float* __restrict__ key_scales, const float* __restrict__ value_scales,
+    T* __restrict__ rotated, C* __restrict__ key_cache, C* __restrict__ value_cache,
+    unsigned queries, unsigned keys, unsigned room, unsigned threads) {
   const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
   if (thread >= threads) return;
   const unsigned column = thread % (SIZE / WIDTH) * WIDTH, of = thread / (SIZE / WIDTH);
@@ -91,11 +118,24 @@ extern "C" __global__ void append(const T* __restrict__ query, const T* __restri
   const T* const from = (is_query ? query : is_key ? key : value)
                         + ((Step)token * (is_query ? HEADS : KEY_HEADS) + mine) * SIZE;
 #endif
-  const Step row = ((Step)batch * KEY_HEADS + mine) * keys + place;
-  T* const to = is_query ? rotated + ((Step)token * HEADS + mine) * SIZE
-                         : (is_key ? key_cache : value_cache) + row * SIZE;
-  *(Few*)(to + column) = is_query || is_key
+  Floats mine_now = is_query || is_key
       ? turned(from, column, cosines + (Step)place * HALF, sines + (Step)place * HALF)
-      : few(from + column);
+      : floats(from + column);
+  if (is_query) {
+    keep(rotated + ((Step)token * HEADS + mine) * SIZE + column, mine_now);
+    return;
+  }
+  const Step row = ((Step)batch * KEY_HEADS + mine) * room + place;
+  C* const to = (is_key ? key_cache : value_cache) + (row * SIZE + column) / PER_BYTE;
+#if QUANTISED
+  #pragma unroll
+  for (int i = 0; i < WIDTH; ++i) {
+    const unsigned of = mine * SIZE + column + i;
+    mine_now.v[i] /= is_key ? key_scale(key_scales, of) : value_scale(value_scales, of);
+  }
+  keep_codes(to, mine_now);
+#else
+  keep(to, mine_now);
+#endif
 }
 """

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from benanza_runner.cuda.calls import Attention
+from benanza_runner.cuda.calls import Attention, QuantisedCache
 from benanza_runner.cuda.elements import IN_MEMORY
 
 
@@ -10,7 +10,7 @@ class Scoring(NamedTuple):
     """What a kernel does beside scaled scores and their softmax: parts of the source that it has.
 
     `mask` is the type of the mask's elements in C, `T` if they are added to scores, and empty if
-    there is none.
+    there is none. `stored` says how keys and values are, None for floats.
     """
 
     mask: str = ""
@@ -19,12 +19,15 @@ class Scoring(NamedTuple):
     cap: bool = False
     sinks: bool = False
     biased: bool = False
+    stored: QuantisedCache | None = None
 
 
 def scoring_of(call: Attention, element: str) -> Scoring:
     """That of an attention whose mask has elements of this type."""
     mask = "" if not call.mask else IN_MEMORY[element] if call.chosen else "T"
-    return Scoring(mask, call.causal, call.window > 0, call.cap > 0, call.sinks, call.biased)
+    return Scoring(
+        mask, call.causal, call.window > 0, call.cap > 0, call.sinks, call.biased, call.stored
+    )
 
 
 def scoring_source(scoring: Scoring) -> str:

@@ -25,6 +25,7 @@ from benanza_runner.onnx_layers.draws import (
 )
 from benanza_schemas.element_types import FLOATS as FLOAT_TYPES
 from benanza_schemas.layer import Layer, Operator
+from benanza_schemas.operators.pages import PagedLengths, paged_lengths
 
 
 def _row_of(table: int) -> Rule:
@@ -77,6 +78,31 @@ def _cached(slot: int) -> Rule:
         return FLOATS if dtype in FLOAT_TYPES else quantised(slot)(layer, operator)
 
     return rule
+
+
+def _lengths(layer: Layer, operator: Operator) -> PagedLengths:
+    tokens, *_ = input_shape(layer, operator, 0)
+    return paged_lengths(tokens, input_shape(layer, operator, 3), input_shape(layer, operator, 7))
+
+
+def _ends(layer: Layer, operator: Operator) -> Array:
+    return np.array(_lengths(layer, operator).ends)
+
+
+def _past(layer: Layer, operator: Operator) -> Array:
+    lengths = _lengths(layer, operator)
+    return np.array([max(0, lengths.keys - new) for new in lengths.queries()])
+
+
+def _table(layer: Layer, operator: Operator) -> Array:
+    """Blocks in random order, of which no two sequences have the same."""
+    blocks, places, *_ = input_shape(layer, operator, 3)
+    sequences, width = input_shape(layer, operator, 7)
+    own = _lengths(layer, operator).keys // max(places, 1)
+    table = np.zeros((sequences, width), np.int64)
+    shuffled = np.random.default_rng(0).permutation(blocks)
+    table[:, :own] = shuffled[: sequences * own].reshape(sequences, own)
+    return table
 
 
 def _mask(slot: int) -> Rule:
@@ -189,6 +215,15 @@ OWN_RULES: Mapping[str, Mapping[int, Rule]] = {
     "MoE": {1: _routing, 2: _WEIGHTS, 4: _WEIGHTS, 6: _WEIGHTS},
     "MultiHeadAttention": {4: _mask(4)},
     "NGramRepeatBlock": {0: always(ZERO)},
+    "PagedAttention": {
+        3: _cached(3),
+        4: _cached(4),
+        5: _ends,
+        6: _past,
+        7: _table,
+        14: _cache_scale,
+        15: _cache_scale,
+    },
     "QAttention": _scaled(3, 4, zeros=()) | {5: _mask(5)},
     "QGemm": QGEMM,
     "QLinearAdd": _OF_TWO,

@@ -260,6 +260,79 @@ for _name, _dtype in CODES.items():
         ),
     }
 
+
+
+def paged(
+    tokens: int,
+    sequences: int,
+    blocks: int,
+    width: int,
+    *,
+    block: int = 16,
+    size: int = 16,
+    heads: int = 4,
+    key_heads: int = 2,
+    packed: bool = False,
+    rotated: int = 0,
+    stored: str = "",
+    by_channel: bool = False,
+    beside: Mapping[int, Tensor] | None = None,
+    **more: AttributeValue,
+) -> Layer:
+    """PagedAttention of so many new tokens of sequences, with a cache of so many blocks and a table
+    of this width, and with further inputs by their places.
+    """
+
+    def rows(count: int) -> Tensor:
+        return floats(tokens, count * size)
+
+    line = size // 2 if stored == "uint8" else size
+    cache = Tensor(stored or "float32", (blocks, block, key_heads, line))
+    new = [rows(heads + 2 * key_heads)] if packed else [rows(heads), *[rows(key_heads)] * 2]
+    given = dict(enumerate(new)) | {3: cache, 4: cache}
+    lengths = ((sequences + 1,), (sequences,), (sequences, width))
+    given |= {5 + place: Tensor("int32", shape) for place, shape in enumerate(lengths)}
+    given |= dict.fromkeys((8, 9), weights(width * block, rotated // 2)) if rotated else {}
+    if stored:
+        scales = weights(*((key_heads, 1, size) if by_channel else (1,)))
+        given |= dict.fromkeys((14, 15), scales)
+        kind = "PER_CHANNEL" if by_channel else "PER_TENSOR"
+        code = {"uint8": "int4"}.get(stored, stored)
+        more = {"k_quant_type": kind, "v_quant_type": kind, **more}
+        more = {"k_cache_dtype": code, "v_cache_dtype": code, **more}
+    given |= beside or {}
+    at = {place: number for number, place in enumerate(given)}
+    places = tuple([at.get(place, -1) for place in range(max(given) + 1)])
+    tensors = (*given.values(), rows(heads), cache, cache)
+    written = tuple(range(len(given), len(tensors)))
+    attributes = {"num_heads": heads, "kv_num_heads": key_heads, "do_rotary": int(rotated > 0)}
+    node = operator("PagedAttention", 1, places, written, DOMAIN, **attributes, **more)
+    return canonical(Layer(tensors, (node,), written))
+
+
+PAGED = {
+    "paged attention of a token each": paged(3, 3, 9, 4),
+    "paged attention of rotated tokens": paged(4, 4, 20, 3, packed=True, rotated=16),
+    "paged attention of sequences of different lengths": paged(8, 3, 9, 4, rotated=16),
+    "paged attention of prompts": paged(70, 2, 8, 3, block=12, packed=True, rotated=16),
+    "paged attention in windows with sinks and a cap": paged(
+        3, 3, 9, 4, local_window_size=20, softcap=0.5, beside={11: weights(4)}
+    ),
+    "paged attention, long": paged(
+        4, 4, 90, 20, block=32, size=64, heads=8, packed=True, rotated=64
+    ),
+    "paged attention of several tokens, long": paged(
+        10, 3, 90, 20, size=128, heads=8, rotated=128, local_window_size=130
+    ),
+}
+for _name, _dtype in CODES.items():
+    PAGED |= {
+        f"paged attention to {_name}": paged(5, 3, 9, 4, rotated=16, stored=_dtype),
+        f"paged attention to {_name} by channel, long": paged(
+            4, 4, 90, 20, block=32, size=64, heads=8, stored=_dtype, by_channel=True
+        ),
+    }
+
 MULTI_HEADS = {
     "multi-head attention": multi_head((2, 9, 64)),
     "multi-head attention, scaled and masked": multi_head(
@@ -359,6 +432,7 @@ OWN = (
     | EMBEDDED
     | MULTI_HEADS
     | GROUPED
+    | PAGED
     | PROJECTED
     | OF_SEVERAL_ROWS
     | {

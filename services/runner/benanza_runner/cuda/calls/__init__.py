@@ -7,6 +7,7 @@ The library chooses which layout tensors have in memory. Types of elements are n
 from benanza_runner.cuda.calls.attention import (
     Attention,
     CachedAttention,
+    Pages,
     ProjectedAttention,
     QuantisedCache,
 )
@@ -73,6 +74,7 @@ __all__ = [
     "Operand",
     "PackedProduct",
     "Padding",
+    "Pages",
     "Pooling",
     "Product",
     "ProjectedAttention",

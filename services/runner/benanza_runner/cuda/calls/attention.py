@@ -25,6 +25,20 @@ class QuantisedCache(msgspec.Struct, frozen=True):
         return 2 if self.element == "int4" else 1
 
 
+class Pages(msgspec.Struct, frozen=True):
+    """Sequences of different lengths, whose keys and values lie in blocks of a cache.
+
+    There are so many new `tokens`, in which sequences follow each other. The operand `ends` says
+    where each ends, behind a 0; `past` how many keys each has before its own; and `table` has for
+    each sequence `width` numbers of blocks, each of which holds `block` keys with all their heads.
+    They are integers of 32 bits.
+    """
+
+    tokens: int
+    block: int
+    width: int
+
+
 class Attention(msgspec.Struct, frozen=True):
     """`softmax(scale · query · keyᵀ + mask) · value`, for each of `heads` in each of `batch`.
 
@@ -50,6 +64,10 @@ class Attention(msgspec.Struct, frozen=True):
 
     If keys and values are `stored` as codes, those of a row are adjacent, and their steps and
     starts count elements of the operands.
+
+    If there are `pages`, the batch is that of their sequences, `queries` and `keys` are those of
+    the longest one, and `before` of each is what `past` says. The row of a key is its place in the
+    cache, and that of a query its place among all tokens.
     """
 
     output: Shape
@@ -78,6 +96,7 @@ class Attention(msgspec.Struct, frozen=True):
     sinks: bool = False
     biased: bool = False
     stored: QuantisedCache | None = None
+    pages: Pages | None = None
 
 
 class CachedAttention(msgspec.Struct, frozen=True):
@@ -96,6 +115,10 @@ class CachedAttention(msgspec.Struct, frozen=True):
     angles are in the operands `cosines` and `sines`, which have a row of half as many elements for
     each place of a key, or more. If `causal`, a query sees only the keys up to its own place; the
     others of `mask`, `window`, `cap` and `sinks` are those of `Attention`.
+
+    If there are `pages`, rows of queries, keys and values are those of their tokens, the batch is
+    that of their sequences, and `queries` and `keys` are those of the longest one. Caches are by
+    block, place, head and column then, and `room` is 0.
     """
 
     output: Shape
@@ -117,22 +140,34 @@ class CachedAttention(msgspec.Struct, frozen=True):
     cap: float = 0.0
     sinks: bool = False
     stored: QuantisedCache | None = None
+    pages: Pages | None = None
+
+    @property
+    def tokens(self) -> int:
+        """How many are new, of all sequences."""
+        return self.pages.tokens if self.pages else self.batch * self.queries
 
     def attention(self) -> Attention:
         """The attention of all queries to what they see of the cache.
 
         Its operands are `query`, where rotated queries are without keys and values behind them, and
         the caches as `key` and `value`. Keys before the windows of all queries are left out, unless
-        there is a mask, which has them.
+        there is a mask, which has them, or pages, of which a kernel leaves them out.
         """
         new = self.keys - self.queries
-        first = max(0, new + 1 - self.window) if self.window and not self.mask else 0
+        whole = self.mask or self.pages
+        first = max(0, new + 1 - self.window) if self.window and not whole else 0
         seen = self.keys - first
         window = self.window if self.window < seen else 0
         row = self.heads * self.size
         behind = 2 * self.key_heads * self.size if self.packed and not self.rotated else 0
         line = self.size // (self.stored.per_byte if self.stored else 1)
         cache = self.key_heads * self.room * line, self.room * line, line, 1
+        by_query = (self.queries * (row + behind), self.size, row + behind, 1)
+        by_result = (self.queries * row, self.size, row, 1)
+        if self.pages:
+            cache = 0, line, self.key_heads * line, 1
+            by_query, by_result = (0, *by_query[1:]), (0, *by_result[1:])
         return Attention(
             output=self.output,
             batch=self.batch,
@@ -143,10 +178,10 @@ class CachedAttention(msgspec.Struct, frozen=True):
             keys=seen,
             size=self.size,
             width=self.size,
-            query_steps=(self.queries * (row + behind), self.size, row + behind, 1),
+            query_steps=by_query,
             key_steps=cache,
             value_steps=cache,
-            output_steps=(self.queries * row, self.size, row, 1),
+            output_steps=by_result,
             key_start=first * line,
             value_start=first * line,
             scale=self.scale,
@@ -157,6 +192,7 @@ class CachedAttention(msgspec.Struct, frozen=True):
             cap=self.cap,
             sinks=self.sinks,
             stored=self.stored,
+            pages=self.pages,
         )
 
 

@@ -34,7 +34,7 @@ def behind_appending(
     source: CandidateSource, workspace: Workspace, call: CachedAttention
 ) -> Iterator[Candidate | Variant]:
     """The source's candidates for the attention of such a call, behind the kernel that appends."""
-    rows = call.batch * call.queries * (call.heads + 2 * call.key_heads)
+    rows = call.tokens * (call.heads + 2 * call.key_heads)
     if max(rows * call.size, prod(workspace.operand("key_cache").shape)) >= MOST_ELEMENTS:
         yield refused(
             source.library, BEFORE + "kernel", "", "it has too many elements for one kernel"
@@ -42,8 +42,8 @@ def behind_appending(
         return
     query = workspace.operand("query")
     if call.rotated:
-        shape = call.batch, call.queries, call.heads, call.size
-        query = workspace.memory.empty(shape, (0, 1, 2, 3), workspace.precision)
+        shape = call.tokens, call.heads, call.size
+        query = workspace.memory.empty(shape, (0, 1, 2), workspace.precision)
     caches = [
         _appended(workspace, name, call, call.results.index(number))
         for number, name in enumerate(("key_cache", "value_cache"), 1)
@@ -73,8 +73,23 @@ def _appended(
     shape = workspace.operand(name).shape
     order = tuple(range(len(shape)))
     tensor = workspace.alias(name, order, shape, order, number)
-    new = slice(call.keys - call.queries, call.keys)
+    new = _new_rows(workspace, call)
     return AppendedTensor(tensor.array, order, workspace.precision, tensor.element, new=new)
+
+
+def _new_rows(workspace: Workspace, call: CachedAttention) -> tuple[Any, ...]:
+    """The index of what is written of a cache."""
+    if call.pages is None:
+        return ..., slice(call.keys - call.queries, call.keys), slice(None)
+    ends, past, table = (workspace.operands[name] for name in ("ends", "past", "table"))
+    sequence = np.repeat(np.arange(call.batch), np.diff(ends))
+    places = past[sequence] + np.arange(call.tokens) - ends[sequence]
+    block, within = np.divmod(places, call.pages.block)
+    indices = (table[sequence, block], within)
+    return tuple(
+        workspace.memory.copied(index.astype(np.int64), (0,), workspace.precision).array
+        for index in indices
+    )
 
 
 def _appending(
@@ -93,7 +108,7 @@ def _appending(
     width = WIDE_BYTES // PRECISIONS[workspace.precision].bytes
     scales = [workspace.exact(n).array for n in ("key_scales", "value_scales") if call.stored]
     heads = 2 * call.key_heads + (call.heads if call.rotated else 0)
-    threads = call.batch * call.queries * heads * call.size // width
+    threads = call.tokens * heads * call.size // width
     kernel = _kernel(
         workspace.precision,
         (call.heads, call.key_heads, call.size),
@@ -102,7 +117,13 @@ def _appending(
         call.interleaved,
         width,
         call.stored,
+        call.pages is not None,
     )
+    numbers: tuple[Any, ...] = tuple(map(np.uint32, (call.queries, call.keys, call.room)))
+    if call.pages:
+        lengths = (workspace.operand(name).array for name in ("ends", "past", "table"))
+        more = call.pages.width, call.pages.block, call.batch
+        numbers = *lengths, *map(np.uint32, more)
     arguments = (
         *(new * 3)[:3],
         *(tables or new * 2)[:2],
@@ -110,7 +131,8 @@ def _appending(
         query.array,
         key_cache.array,
         value_cache.array,
-        *map(np.uint32, (call.queries, call.keys, call.room, threads)),
+        *numbers,
+        np.uint32(threads),
     )
     return launch(kernel, -(-threads // THREADS), THREADS, arguments)
 
@@ -124,8 +146,16 @@ def _kernel(
     interleaved: bool,
     width: int,
     stored: QuantisedCache | None,
+    paged: bool,
 ) -> Any:
     source = appending_source(
-        precision, sizes, width, rotated, packed=packed, interleaved=interleaved, stored=stored
+        precision,
+        sizes,
+        width,
+        rotated,
+        packed=packed,
+        interleaved=interleaved,
+        stored=stored,
+        paged=paged,
     )
     return cupy.RawKernel(source, "append")

@@ -54,6 +54,7 @@ class AttentionKernels:
         arguments = (
             *operands_of(workspace, call),
             result.array,
+            *pages_of(workspace, call),
             np.float32(call.scale),
             *map(np.float32, (*(call.chosen or (0.0, 0.0)), call.cap)),
             *map(np.uint32, (call.heads, call.heads // call.key_heads)),
@@ -102,6 +103,14 @@ def operands_of(workspace: Workspace, call: Attention) -> tuple[Any, ...]:
         for name in ("key_scales", "value_scales")
     )
     return query, key, value, *more, *scales
+
+
+def pages_of(workspace: Workspace, call: Attention) -> tuple[Any, ...]:
+    """What says which keys a sequence has; nothing if they don't lie in blocks."""
+    if call.pages is None:
+        return ()
+    lengths = (workspace.operand(name).array for name in ("ends", "past", "table"))
+    return *lengths, np.uint32(call.pages.width), np.uint32(call.pages.block)
 
 
 def scoring_in(workspace: Workspace, call: Attention) -> Scoring:
@@ -162,7 +171,7 @@ extern "C" __global__ void attend(const T* __restrict__ query, const C* __restri
     const C* __restrict__ value, const M* __restrict__ mask, const T* __restrict__ sinks,
     const T* __restrict__ query_bias, const T* __restrict__ value_bias,
     const float* __restrict__ key_scales, const float* __restrict__ value_scales,
-    T* __restrict__ result,
+    T* __restrict__ result, PAGES
     float scale, float when_true, float when_false, float cap,
     unsigned heads, unsigned by_key, unsigned by_value, unsigned queries, unsigned keys,
     unsigned before, unsigned window,
@@ -173,6 +182,15 @@ extern "C" __global__ void attend(const T* __restrict__ query, const C* __restri
   const unsigned blocks = (queries + ROWS - 1) / ROWS;
   const unsigned head = blockIdx.x / blocks % heads, batch = blockIdx.x / blocks / heads;
   const unsigned first = blockIdx.x % blocks * ROWS, thread = threadIdx.x;
+#if PAGED
+  table += batch * width;
+  query += ends[batch] * qr;
+  result += ends[batch] * yr;
+  queries = ends[batch + 1] - ends[batch];
+  before = past[batch];
+  keys = before + queries;
+  if (first >= queries) return;
+#endif
   query += batch * qb + head * qh;
   key += batch * kb + head / by_key * kh;
   value += batch * vb + head / by_value * vh;
@@ -195,8 +213,7 @@ extern "C" __global__ void attend(const T* __restrict__ query, const C* __restri
   }
   __syncthreads();
   // What no query of the block sees is not read.
-  const unsigned own = first + before;
-  const unsigned begin = WINDOW && own >= window ? own + 1 - window : 0;
+  const unsigned own = first + before, begin = unseen(own, window);
   const unsigned end = CAUSAL ? min(keys, own + ROWS) : keys;
   for (unsigned start = begin; start < end; start += THREADS) {
     const unsigned at = start + thread, count = min(end - start, (unsigned)THREADS);
@@ -204,7 +221,7 @@ extern "C" __global__ void attend(const T* __restrict__ query, const C* __restri
     #pragma unroll
     for (int r = 0; r < ROWS; ++r) score[r] = 0.0f;
     if (at < end) {
-      const C* mine = key + at * kr;
+      const C* mine = key + row_of(at) * kr;
       #pragma unroll 4
       for (int c = 0; c < SIZE; ++c) {
         const float k = number(mine, c * kc);
@@ -240,10 +257,9 @@ extern "C" __global__ void attend(const T* __restrict__ query, const C* __restri
     for (int c = 0; c < COLUMNS; ++c) {
       const unsigned column = thread + c * THREADS;
       if (column >= WIDTH) continue;
-      const C* mine = value + start * vr;
       #pragma unroll 4
       for (unsigned i = 0; i < count; ++i) {
-        const float v = number(mine + i * vr, column * vc);
+        const float v = number(value + row_of(start + i) * vr, column * vc);
         #pragma unroll
         for (int r = 0; r < ROWS; ++r) found[r][c] += shares[r * THREADS + i] * v;
       }

@@ -15,11 +15,16 @@ import numpy as np
 from benanza_runner.cuda.calls import Attention, CachedAttention
 from benanza_runner.cuda.candidate import Candidate, refused
 from benanza_runner.cuda.kernels.appending import behind_appending
-from benanza_runner.cuda.kernels.attention import mask_steps, operands_of, scoring_in
+from benanza_runner.cuda.kernels.attention import (
+    mask_steps,
+    operands_of,
+    pages_of,
+    scoring_in,
+)
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, WIDE_BYTES
 from benanza_runner.cuda.kernels.source.cached_rows import line_bytes
 from benanza_runner.cuda.kernels.source.scores import Scoring
-from benanza_runner.cuda.kernels.source.split_attention import ROWS, WARPS, source
+from benanza_runner.cuda.kernels.source.split_attention import KEYS, ROWS, WARPS, source
 from benanza_runner.cuda.workspace import Workspace
 from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.events import Variant
@@ -66,7 +71,7 @@ class SplitAttention:
         group = call.heads // call.key_heads
         wholes = call.batch * call.key_heads * -(-call.queries * group // ROWS)
         processors = int(cupy.cuda.Device().attributes["MultiProcessorCount"])
-        most = min(MOST_SPLITS, -(-call.keys // LEAST_KEYS))
+        most = min(MOST_SPLITS, -(-_most_keys(call) // LEAST_KEYS))
         for splits in dict.fromkeys(
             min(most, max(1, blocks * processors // wholes)) for blocks in BLOCKS
         ):
@@ -89,9 +94,18 @@ def fits(call: Attention, precision: Precision) -> bool:
         return False
     if call.size % ROWS or _row_bytes(call) % LOADED_BYTES or call.size > LARGEST_HEAD:
         return False
+    if call.pages and call.pages.block % KEYS:
+        return False
     if call.size != call.width or call.key_heads != call.value_heads:
         return False
     return call.queries * call.heads // call.key_heads <= MOST_ROWS
+
+
+def _most_keys(call: Attention) -> int:
+    """How many keys are read of a sequence: those of pages in windows, and some of their block."""
+    if call.pages and call.window:
+        return min(call.keys, call.window + call.queries + KEYS)
+    return call.keys
 
 
 def _row_bytes(call: Attention) -> int:
@@ -101,7 +115,9 @@ def _row_bytes(call: Attention) -> int:
 
 def _candidate(workspace: Workspace, call: Attention, wholes: int, splits: int) -> Candidate:
     group = call.heads // call.key_heads
-    per_split = -(-call.keys // splits)
+    per_split = -(-_most_keys(call) // splits)
+    if call.pages:
+        per_split = -(-per_split // KEYS) * KEYS
     result = workspace.result(call.output)
     operands = operands_of(workspace, call)
     round_bytes = 2 * ROWS * line_bytes(_row_bytes(call)) * WARPS
@@ -123,6 +139,7 @@ def _candidate(workspace: Workspace, call: Attention, wholes: int, splits: int) 
         arguments = (
             *operands,
             result.array,
+            *pages_of(workspace, call),
             np.uint64(scratch),
             arrived,
             np.float32(call.scale),

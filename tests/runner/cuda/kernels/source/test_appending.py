@@ -39,6 +39,7 @@ def test_rows_are_rotated_and_appended(name: str, tmp_path: Path) -> None:
         packed=call.packed,
         interleaved=call.interleaved,
         stored=call.stored,
+        paged=False,
     )
     scales = [aligned(operands[n]) for n in ("key_scales", "value_scales") if call.stored]
     pointers = (

@@ -18,6 +18,7 @@ def appending_source(
     packed: bool,
     interleaved: bool,
     stored: QuantisedCache | None,
+    paged: bool,
 ) -> str:
     """The kernel for so many heads of queries and of keys, each of so many elements, of which a
     thread has `width` and the first `rotated` are rotated, as `CachedAttention` says it.
@@ -34,8 +35,15 @@ def appending_source(
 #define ROTATED {rotated}
 #define PACKED {int(packed)}
 #define INTERLEAVED {int(interleaved)}
+#define PAGED {int(paged)}
 {codes_source(stored)}
-{_SOURCE}"""
+{_SOURCE.replace("PLACES", _IN_BLOCKS if paged else _IN_A_ROW)}"""
+
+
+_IN_A_ROW = "unsigned queries, unsigned keys, unsigned room"
+_IN_BLOCKS = """const int* __restrict__ ends, const int* __restrict__ past,
+    const int* __restrict__ table, unsigned width, unsigned block, unsigned batches"""
+"""Parameters that say where new keys go."""
 
 
 _SOURCE = """
@@ -104,12 +112,21 @@ extern "C" __global__ void append(const T* __restrict__ query, const T* __restri
     const T* __restrict__ value, const T* __restrict__ cosines, const T* __restrict__ sines,
     const float* __restrict__ key_scales, const float* __restrict__ value_scales,
     T* __restrict__ rotated, C* __restrict__ key_cache, C* __restrict__ value_cache,
-    unsigned queries, unsigned keys, unsigned room, unsigned threads) {
+    PLACES, unsigned threads) {
   const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
   if (thread >= threads) return;
   const unsigned column = thread % (SIZE / WIDTH) * WIDTH, of = thread / (SIZE / WIDTH);
   const unsigned head = of % (ALL - FIRST) + FIRST, token = of / (ALL - FIRST);
+#if PAGED
+  unsigned batch = 0;  // the last one that begins no later than the token
+  for (unsigned behind = batches; behind - batch > 1;) {
+    const unsigned middle = (batch + behind) / 2;
+    if (ends[middle] <= token) batch = middle; else behind = middle;
+  }
+  const unsigned place = past[batch] + token - ends[batch];
+#else
   const unsigned batch = token / queries, place = keys - queries + token % queries;
+#endif
   const bool is_query = head < HEADS, is_key = !is_query && head < HEADS + KEY_HEADS;
   const unsigned mine = is_query ? head : is_key ? head - HEADS : head - HEADS - KEY_HEADS;
 #if PACKED
@@ -125,7 +142,12 @@ extern "C" __global__ void append(const T* __restrict__ query, const T* __restri
     keep(rotated + ((Step)token * HEADS + mine) * SIZE + column, mine_now);
     return;
   }
+#if PAGED
+  const Step row = ((Step)table[batch * width + place / block] * block + place % block) * KEY_HEADS
+                   + mine;
+#else
   const Step row = ((Step)batch * KEY_HEADS + mine) * room + place;
+#endif
   C* const to = (is_key ? key_cache : value_cache) + (row * SIZE + column) / PER_BYTE;
 #if QUANTISED
   #pragma unroll

@@ -54,8 +54,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
     const C* __restrict__ key, const C* __restrict__ value, const M* __restrict__ mask,
     const T* __restrict__ sinks, const T* __restrict__ query_bias,
     const T* __restrict__ value_bias, const float* __restrict__ key_scales,
-    const float* __restrict__ value_scales, T* __restrict__ result, float* __restrict__ parts,
-    unsigned* __restrict__ arrived, float scale, float when_true, float when_false, float cap,
+    const float* __restrict__ value_scales, T* __restrict__ result, PAGES
+    float* __restrict__ parts, unsigned* __restrict__ arrived, float scale, float when_true, float when_false, float cap,
     unsigned key_heads, unsigned group, unsigned queries, unsigned keys, unsigned splits,
     unsigned per_split, unsigned before, unsigned window,
     Step qb, Step qh, Step qr, Step kb, Step kh, Step kr, Step vb, Step vh, Step vr,
@@ -63,12 +63,23 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
   extern __shared__ __align__(16) char memory[];
   __shared__ float most_of[WARPS][16], sum_of[WARPS][16];
   __shared__ bool last;
-  const unsigned rows = queries * group, tiles = (rows + 15) / 16;
+  const unsigned tiles = (queries * group + 15) / 16;
   const unsigned split = blockIdx.x % splits, whole = blockIdx.x / splits;
   const unsigned tile = whole % tiles, head = whole / tiles % key_heads;
   const unsigned batch = whole / tiles / key_heads;
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const unsigned end = min(keys, (split + 1) * per_split);
+#if PAGED
+  table += batch * width;
+  query += ends[batch] * qr;
+  result += ends[batch] * yr;
+  queries = ends[batch + 1] - ends[batch];
+  before = past[batch];
+  keys = before + queries;
+#endif
+  const unsigned rows = queries * group;
+  // Sixteen keys that begin here lie in one block.
+  const unsigned begin = (PAGED ? unseen(before, window) / 16 * 16 : 0) + split * per_split;
+  const unsigned end = min(keys, begin + per_split);
   key += batch * kb + head * kh;
   value += batch * vb + head * vh;
 
@@ -112,17 +123,21 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
     out[c][0] = out[c][1] = out[c][2] = out[c][3] = 0.0f;
 
   char* const own = memory + warp * STAGES * 2 * PART;
-  const unsigned first = split * per_split + warp * 16, step = WARPS * 16;
+  const unsigned first = begin + warp * 16, step = WARPS * 16;
   const unsigned rounds = first < end ? (end - first + step - 1) / step : 0;
+  // Where the keys of the next round are is read a round before they are.
+  Step ahead = rounds > 0 ? row_of(first) : 0;
   auto fetch = [&](unsigned round) {
     if (round < rounds) {
       char* const to = own + round % STAGES * 2 * PART;
       const unsigned start = first + round * step;
+      const Step place = ahead;
+      if (round + 1 < rounds) ahead = row_of(start + step);
       #pragma unroll
       for (int i = 0; i < ROW / 32; ++i) {
         const unsigned chunk = i * 32 + lane, row = chunk / (ROW / 16), c = chunk % (ROW / 16) * 16;
         const bool there = start + row < end;
-        const unsigned at = there ? start + row : start;
+        const Step at = there ? place + row : place;
         copy(to + row * LINE + c, (const char*)(key + at * kr) + c, there);
         copy(to + PART + row * LINE + c, (const char*)(value + at * vr) + c, there);
       }
@@ -231,7 +246,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
         sums[(warp * 16 + row) * SIZE + result_column(c, i, lane)] = factor * out[c][2 * h + i];
   }
   __syncthreads();
-  const unsigned part = 16 * (SIZE + 2), present = min(16u, rows - tile * 16);
+  const unsigned part = 16 * (SIZE + 2), left = tile * 16;
+  const unsigned present = left < rows ? min(16u, rows - left) : 0;
   float* const mine = parts + (Step)blockIdx.x * part;
   for (unsigned i = threadIdx.x; i < present * SIZE; i += 32 * WARPS) {
     const unsigned row = i / SIZE, column = i % SIZE;

@@ -87,7 +87,9 @@ def lower_paged_attention(layer: Layer, values: Mapping[int, Array]) -> Lowering
         stored=stored,
         pages=Pages(tokens, cache[1], table[1]),
     )
+    # Lengths are those that were taken, also where a model computes some of its own.
     weights = {name for name, index in read.items() if layer.tensors[index].constant}
+    weights |= {*_LENGTHS}
     return call, {name: values[index] for name, index in read.items()}, frozenset(weights)
 
 

@@ -93,9 +93,8 @@ def with_floats(call: Attention, operands: Mapping[str, Array]) -> dict[str, Arr
     made = {}
     for name in ("key", "value"):
         scales = operands[f"{name}_scales"].reshape(-1)
-        by_head = np.broadcast_to(scales, call.key_heads * call.size) if len(scales) == 1 else scales
-        floats = numbers(call.stored, operands[name])
-        made[name] = floats * by_head.reshape(call.key_heads, 1, call.size)
+        by_head = scales.reshape(call.key_heads, 1, -1) if len(scales) > 1 else scales
+        made[name] = numbers(call.stored, operands[name]) * by_head
     return made
 
 
@@ -104,7 +103,7 @@ def in_floats(call: Attention) -> Attention:
     assert call.stored
     wider = call.stored.per_byte
     of_key, of_value = (
-        (*(step * wider for step in steps[:3]), 1) for steps in (call.key_steps, call.value_steps)
+        (*(step * wider for step in steps[:3]), steps[3]) for steps in (call.key_steps, call.value_steps)
     )
     return replace(
         call,

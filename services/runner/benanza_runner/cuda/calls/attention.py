@@ -62,8 +62,8 @@ class Attention(msgspec.Struct, frozen=True):
     `value_bias` have rows of `size` and of `width` for each head, which are added to those of
     queries and of values; a query that sees no key isn't expected then.
 
-    If keys and values are `stored` as codes, those of a row are adjacent, and their steps and
-    starts count elements of the operands.
+    If keys and values are `stored` as codes, their steps and starts count elements of the operands,
+    and those of int4 are adjacent in a row.
 
     If there are `pages`, the batch is that of their sequences, `queries` and `keys` are those of
     the longest one, and `before` of each is what `past` says. The row of a key is its place in the

@@ -53,9 +53,8 @@ OWN: Rows = {
         "attention"
     ),
     "Attention DecoderMaskedSelfAttention GatedDeltaNet LinearAttention MultiHeadAttention "
-    "PackedMultiHeadAttention PagedAttention QAttention QOrderedAttention SparseAttention": OperatorFacts(
-        "attention", None
-    ),
+    "PackedMultiHeadAttention PagedAttention QAttention QOrderedAttention "
+    "SparseAttention": OperatorFacts("attention", None),
     "RelativePositionBias": OperatorFacts("attention", deciding=(1, 2)),
     "GroupQueryAttention": OperatorFacts("attention", None, (6,)),
     "DecoderAttention": OperatorFacts("attention", None, (8, 9, 10)),

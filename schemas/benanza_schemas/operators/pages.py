@@ -1,8 +1,8 @@
 """How long the sequences are that ONNX Runtime's PagedAttention has in a row.
 
-The graph doesn't say it: lengths and the table of blocks are inputs. So they are taken to be as long
-as they can be: each has as many keys as its row of the table can name, or an equal share of the
-cache's blocks, if these are fewer. New tokens are shared out as evenly as may be.
+The graph doesn't say it: lengths and the table of blocks are inputs. So they are taken to be as
+long as they can be: each has as many keys as its row of the table can name, or an equal share of
+the cache's blocks, if these are fewer. New tokens are shared out as evenly as may be.
 """
 
 from collections.abc import Sequence

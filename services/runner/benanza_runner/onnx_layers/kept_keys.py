@@ -6,6 +6,7 @@ Runtime.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from math import sqrt
 from typing import Any, NamedTuple
 
@@ -75,8 +76,8 @@ def in_place(layer: Layer, values: Mapping[int, Array], outputs: list[Array]) ->
 
 
 def grouped(layer: Layer, values: Mapping[int, Array]) -> list[Array]:
-    """The outputs of a GroupQueryAttention with a cache in float8, which is as long before as
-    after, for inputs by position: floats in float32.
+    """The outputs of a GroupQueryAttention with a cache that is as long before as after, for inputs
+    by position: floats in float32.
     """
     operator, given = _given(layer, values)
     heads, of_keys = operator.integer("num_heads"), operator.integer("kv_num_heads")
@@ -90,8 +91,9 @@ def grouped(layer: Layer, values: Mapping[int, Array]) -> list[Array]:
     caches = [given[place].copy() for place, _ in _CACHES]
     kept = []
     for cache, rows, scale in zip(caches, (key, value), _OF_GROUPED.scales, strict=True):
-        cache[:, :, total - queries : total] = _coded(rows / given[scale], cache.dtype)
-        kept.append(_numbers(cache[:, :, :total]) * given[scale])
+        by_head = given.get(scale, np.float32(1))
+        cache[:, :, total - queries : total] = _coded(rows / by_head, cache.dtype)
+        kept.append(_numbers(cache[:, :, :total]) * by_head)
     found = np.empty((batch, queries, heads * query.shape[-1]), np.float32)
     for number in range(batch):
         bias = given.get(_OF_GROUPED.bias)
@@ -117,7 +119,7 @@ def paged(layer: Layer, values: Mapping[int, Array]) -> list[Array]:
     block = caches[0].shape[1]
     scales = [given.get(place, np.float32(1)) for place in _OF_PAGED.scales]
     found = np.empty((len(given[0]), heads * query.shape[-1]), np.float32)
-    for number, (begin, end) in enumerate(zip(ends, ends[1:], strict=False)):
+    for number, (begin, end) in enumerate(pairwise(ends)):
         own, places = slice(begin, end), past[number] + np.arange(end - begin)
         mine = [query[:, own], key[:, own], value[:, own]]
         if operator.integer("do_rotary", 0):

@@ -73,7 +73,7 @@ def _cache_scale(layer: Layer, operator: Operator) -> Array:
 def _cached(slot: int) -> Rule:
     """Codes of all numbers, or floats."""
 
-    def rule(layer: Layer, operator: Operator) -> Draw:
+    def rule(layer: Layer, operator: Operator) -> Draw | Array:
         dtype = layer.tensors[operator.inputs[slot]].dtype
         return FLOATS if dtype in FLOAT_TYPES else quantised(slot)(layer, operator)
 

@@ -1,6 +1,7 @@
 """Attention in NumPy."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from math import prod
 
 import ml_dtypes
@@ -103,7 +104,8 @@ def in_floats(call: Attention) -> Attention:
     assert call.stored
     wider = call.stored.per_byte
     of_key, of_value = (
-        (*(step * wider for step in steps[:3]), steps[3]) for steps in (call.key_steps, call.value_steps)
+        (*(step * wider for step in steps[:3]), steps[3])
+        for steps in (call.key_steps, call.value_steps)
     )
     return replace(
         call,
@@ -120,12 +122,10 @@ def attention_to_pages(call: Attention, operands: Mapping[str, Array]) -> Array:
     assert call.pages
     ends, past = operands["ends"], operands["past"]
     size, found = call.size, np.empty((call.pages.tokens, call.heads, call.size))
-    for number, (begin, end) in enumerate(zip(ends, ends[1:], strict=False)):
+    for number, (begin, end) in enumerate(pairwise(ends)):
         keys = past[number] + end - begin
         block, within = places_in(call.pages, operands, number, np.arange(keys))
-        by_head = {
-            name: operands[name][block, within].swapaxes(0, 1) for name in ("key", "value")
-        }
+        by_head = {name: operands[name][block, within].swapaxes(0, 1) for name in ("key", "value")}
         line = by_head["key"].shape[-1]
         of_key = keys * line * call.key_heads, keys * line, line, 1
         alone = replace(
@@ -208,7 +208,7 @@ def in_pages(
             kept = kept / (scales.reshape(call.key_heads, -1) if len(scales) > 1 else scales)
             kept = codes_of(call.stored, kept)
         for token, (number, place) in enumerate(zip(sequence, places, strict=True)):
-            cache[places_in(call.pages, operands, number, place)] = kept[token]
+            cache[places_in(call.pages, operands, int(number), place)] = kept[token]
     return query if call.rotated else operands["query"], caches[0], caches[1]
 
 

@@ -146,7 +146,9 @@ def grouped(
     if packed:
         given = {place + 2 if place else 0: tensor for place, tensor in given.items()}
     if stored:
-        given |= dict.fromkeys((12, 13), weights(*((1, key_heads, 1, size) if by_channel else (1,))))
+        given |= dict.fromkeys(
+            (12, 13), weights(*((1, key_heads, 1, size) if by_channel else (1,)))
+        )
         kind = "PER_CHANNEL" if by_channel else "PER_TENSOR"
         bits = 4 if stored == "uint8" else 8
         more = {"k_quant_type": kind, "v_quant_type": kind, "kv_cache_bit_width": bits, **more}
@@ -259,7 +261,6 @@ for _name, _dtype in CODES.items():
             1, 4, 400, 128, rotated=128, heads=8, stored=_dtype, total=300, beside={11: weights(8)}
         ),
     }
-
 
 
 def paged(

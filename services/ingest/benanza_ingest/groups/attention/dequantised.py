@@ -1,7 +1,7 @@
 """Attention whose keys and values are kept in 8 bits, and dequantised before it.
 
-A kernel reads what is kept, and makes floats of it in registers. So there is a further group of such
-an attention, with both DequantizeLinear in front of its layer.
+A kernel reads what is kept, and makes floats of it in registers. So there is a further group of
+such an attention, with both DequantizeLinear in front of its layer.
 """
 
 from math import prod

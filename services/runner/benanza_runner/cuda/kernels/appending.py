@@ -18,7 +18,7 @@ from benanza_runner.cuda.candidate_source import CandidateSource
 from benanza_runner.cuda.device_tensor import AppendedTensor, DeviceTensor
 from benanza_runner.cuda.in_parts.part_of_call import PartOfCall
 from benanza_runner.cuda.kernels.launching import MOST_ELEMENTS, WIDE_BYTES, launch
-from benanza_runner.cuda.kernels.source.appending import appending_source
+from benanza_runner.cuda.kernels.source.attention.appending import appending_source
 from benanza_runner.cuda.workspace import Workspace
 from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.events import Variant

@@ -17,8 +17,8 @@ from benanza_runner.cuda.calls import Attention, CachedAttention
 from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
 from benanza_runner.cuda.kernels.appending import behind_appending
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, launch
-from benanza_runner.cuda.kernels.source.cache_codes import codes_source
-from benanza_runner.cuda.kernels.source.scores import Scoring, scoring_of, scoring_source
+from benanza_runner.cuda.kernels.source.attention.cache_codes import codes_source
+from benanza_runner.cuda.kernels.source.attention.scores import Scoring, scoring_of, scoring_source
 from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_runner.cuda.workspace import Workspace
 from benanza_schemas.events import Variant

@@ -22,9 +22,9 @@ from benanza_runner.cuda.kernels.attention import (
     scoring_in,
 )
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, WIDE_BYTES
-from benanza_runner.cuda.kernels.source.cached_rows import line_bytes
-from benanza_runner.cuda.kernels.source.scores import Scoring
-from benanza_runner.cuda.kernels.source.split_attention import KEYS, ROWS, WARPS, source
+from benanza_runner.cuda.kernels.source.attention.cached_rows import line_bytes
+from benanza_runner.cuda.kernels.source.attention.scores import Scoring
+from benanza_runner.cuda.kernels.source.attention.split_attention import KEYS, ROWS, WARPS, source
 from benanza_runner.cuda.workspace import Workspace
 from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.events import Variant

@@ -41,7 +41,7 @@ def stored_keys(
     if len(dtypes) > 1 or not dtypes <= CODES:
         kinds = " and ".join(sorted(dtypes))
         raise UnsupportedError(f"an Attention to keys and values in {kinds} is not supported yet")
-    operands = {}
+    operands: dict[str, Array] = {}
     for name, operator in (("key", key), ("value", value)):
         codes, scale, zero = (*operator.inputs, OMITTED)[:3]
         fixed = all(layer.tensors[i].constant for i in (scale, zero) if i != OMITTED)

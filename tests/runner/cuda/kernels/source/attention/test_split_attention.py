@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Attention, Pages, QuantisedCache
 from benanza_runner.cuda.elements import FLOAT8
-from benanza_runner.cuda.kernels.source.cached_rows import line_bytes
-from benanza_runner.cuda.kernels.source.scores import scoring_of
-from benanza_runner.cuda.kernels.source.split_attention import KEYS, WARPS, source
+from benanza_runner.cuda.kernels.source.attention.cached_rows import line_bytes
+from benanza_runner.cuda.kernels.source.attention.scores import scoring_of
+from benanza_runner.cuda.kernels.source.attention.split_attention import KEYS, WARPS, source
 from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_runner.cuda.kernels.source.tensor_cores import LOADS, instructions
 from tests.runner.cuda.in_numpy.attention import attention

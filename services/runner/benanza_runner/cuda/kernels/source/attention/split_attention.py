@@ -4,13 +4,13 @@ A warp has sixteen rows, a row being a query of one of the heads that a key serv
 sixteen keys at a time, which it copies to shared memory some rounds ahead. Scores and sums of
 values are products of Tensor Cores. What warps and blocks found is merged by the largest score that
 each has seen. Keys and values that are stored as codes become fp16 in registers; their scales are
-those of queries and of sums. Sources: "Flash-Decoding for long-context inference" (Dao et al., 2023); the layouts
-of `mma.m16n8k16` and `ldmatrix` in NVIDIA's PTX ISA.
+those of queries and of sums. Sources: "Flash-Decoding for long-context inference" (Dao et al.,
+2023); the layouts of `mma.m16n8k16` and `ldmatrix` in NVIDIA's PTX ISA.
 """
 
-from benanza_runner.cuda.kernels.source.cache_codes import codes_source
-from benanza_runner.cuda.kernels.source.cached_rows import rows_source
-from benanza_runner.cuda.kernels.source.scores import Scoring, scoring_source
+from benanza_runner.cuda.kernels.source.attention.cache_codes import codes_source
+from benanza_runner.cuda.kernels.source.attention.cached_rows import rows_source
+from benanza_runner.cuda.kernels.source.attention.scores import Scoring, scoring_source
 from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_runner.cuda.kernels.source.tensor_cores import LOADS, instructions
 from benanza_schemas.layer import Precision
@@ -55,7 +55,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
     const T* __restrict__ sinks, const T* __restrict__ query_bias,
     const T* __restrict__ value_bias, const float* __restrict__ key_scales,
     const float* __restrict__ value_scales, T* __restrict__ result, PAGES
-    float* __restrict__ parts, unsigned* __restrict__ arrived, float scale, float when_true, float when_false, float cap,
+    float* __restrict__ parts, unsigned* __restrict__ arrived,
+    float scale, float when_true, float when_false, float cap,
     unsigned key_heads, unsigned group, unsigned queries, unsigned keys, unsigned splits,
     unsigned per_split, unsigned before, unsigned window,
     Step qb, Step qh, Step qr, Step kb, Step kh, Step kr, Step vb, Step vh, Step vr,

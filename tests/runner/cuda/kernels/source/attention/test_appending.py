@@ -7,7 +7,7 @@ import pytest
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import CachedAttention
-from benanza_runner.cuda.kernels.source.appending import appending_source
+from benanza_runner.cuda.kernels.source.attention.appending import appending_source
 from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.reference import random_inputs
 from benanza_runner.onnx_layers.precision import retyped

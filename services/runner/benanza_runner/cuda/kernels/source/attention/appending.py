@@ -4,7 +4,7 @@ It rotates queries and keys, if they are to be. A thread has a few neighbours of
 """
 
 from benanza_runner.cuda.calls import QuantisedCache
-from benanza_runner.cuda.kernels.source.cache_codes import codes_source
+from benanza_runner.cuda.kernels.source.attention.cache_codes import codes_source
 from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_schemas.layer import Precision
 

@@ -17,6 +17,7 @@ from benanza_runner.cuda.candidate import Candidate, Run, in_turn, refused
 from benanza_runner.cuda.candidate_source import CandidateSource
 from benanza_runner.cuda.device_tensor import AppendedTensor, DeviceTensor
 from benanza_runner.cuda.in_parts.part_of_call import PartOfCall
+from benanza_runner.cuda.kernels.expanding import expanding, in_floats, is_expanded
 from benanza_runner.cuda.kernels.launching import MOST_ELEMENTS, WIDE_BYTES, launch
 from benanza_runner.cuda.kernels.source.attention.appending import appending_source
 from benanza_runner.cuda.workspace import Workspace
@@ -26,14 +27,16 @@ from benanza_schemas.layer import Precision
 
 THREADS = 128
 
-BEFORE = "appended, "
+BEFORE, EXPANDED = "appended, ", "appended, dequantised, "
 """What names of candidates begin with."""
 
 
 def behind_appending(
     source: CandidateSource, workspace: Workspace, call: CachedAttention
 ) -> Iterator[Candidate | Variant]:
-    """The source's candidates for the attention of such a call, behind the kernel that appends."""
+    """The source's candidates for the attention of such a call, behind the kernel that appends; of
+    several queries to a quantised cache, also those behind a kernel that makes floats of it.
+    """
     rows = call.tokens * (call.heads + 2 * call.key_heads)
     if max(rows * call.size, prod(workspace.operand("key_cache").shape)) >= MOST_ELEMENTS:
         yield refused(
@@ -49,21 +52,26 @@ def behind_appending(
         for number, name in enumerate(("key_cache", "value_cache"), 1)
     ]
     append = _appending(workspace, call, query, *caches)
-    made = dict(zip(("query", "key", "value"), (query, *caches), strict=True))
-    attention = PartOfCall(workspace, call.attention(), made, number=call.results.index(0))
-    for offered in source.candidates(attention):
-        name = BEFORE + offered.algorithm
-        if isinstance(offered, Variant):
-            yield replace(offered, algorithm=name)
-        else:
-            written = offered.result, *caches
-            result, *more = (written[number] for number in call.results)
-            yield offered._replace(
-                algorithm=name,
-                run=in_turn(append, offered.run),
-                result=result,
-                more=tuple(more),
-            )
+    ways = [(BEFORE, append, call.attention(), (query, *caches))]
+    if is_expanded(call):
+        expand, floats = expanding(workspace, call, *caches)
+        ways.append((EXPANDED, in_turn(append, expand), in_floats(call), (query, *floats)))
+    for before, run, attended, operands in ways:
+        made = dict(zip(("query", "key", "value"), operands, strict=True))
+        attention = PartOfCall(workspace, attended, made, number=call.results.index(0))
+        for offered in source.candidates(attention):
+            name = before + offered.algorithm
+            if isinstance(offered, Variant):
+                yield replace(offered, algorithm=name)
+            else:
+                written = offered.result, *caches
+                result, *more = (written[number] for number in call.results)
+                yield offered._replace(
+                    algorithm=name,
+                    run=in_turn(run, offered.run),
+                    result=result,
+                    more=tuple(more),
+                )
 
 
 def _appended(

@@ -10,6 +10,7 @@ those of queries and of sums. Sources: "Flash-Decoding for long-context inferenc
 
 from benanza_runner.cuda.kernels.source.attention.cache_codes import codes_source
 from benanza_runner.cuda.kernels.source.attention.cached_rows import rows_source
+from benanza_runner.cuda.kernels.source.attention.merging import MERGING
 from benanza_runner.cuda.kernels.source.attention.scores import Scoring, scoring_source
 from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_runner.cuda.kernels.source.tensor_cores import LOADS, instructions
@@ -34,7 +35,7 @@ def source(precision: Precision, size: int, stages: int, scoring: Scoring) -> st
 {scoring_source(scoring)}
 {instructions("fp16" if scoring.stored else precision)}{LOADS}
 {codes_source(scoring.stored)}{rows_source(scoring.stored)}
-{_SOURCE}"""
+{_SOURCE}{MERGING}"""
 
 
 _SOURCE = """
@@ -92,8 +93,9 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
     const T* mine = query + batch * qb + (head * group + row % group) * qh + row / group * qr;
     #pragma unroll
     for (int k = 0; k < SIZE / 16; ++k) {
-      const unsigned column = query_column(k, i, lane), beside = column + BESIDE;
+      const unsigned column = query_column(k, i, lane);
 #if BIASED || QUANTISED
+      const unsigned beside = column + BESIDE;
       q[k][i] = 0;
       if (row < rows) {
         const unsigned own = (head * group + row % group) * SIZE, of_keys = head * SIZE;
@@ -273,57 +275,4 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
     }
   }
   if (splits == 1) return;
-
-  // The block that arrives last merges what all have found.
-  __threadfence();
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    last = atomicAdd(arrived + whole, 1) == splits - 1;
-    if (last) arrived[whole] = 0;
-  }
-  __syncthreads();
-  if (!last) return;
-  __threadfence();
-  // Eight threads look at the parts of a row in turn, and each puts four columns of it together.
-  const float* const found_by = parts + (Step)whole * splits * part;
-  float* const factors = (float*)memory;  // of each part and row
-  const unsigned looked_at = threadIdx.x / 8;
-  const float* const highest = found_by + 16 * SIZE + looked_at;
-  float larger = NONE, all = 0.0f;
-  if (looked_at < present)
-    #pragma unroll 4
-    for (unsigned s = threadIdx.x % 8; s < splits; s += 8)
-      larger = fmaxf(larger, __ldcg(highest + s * part));
-  larger = over_lanes(larger, 8, true);
-  if (looked_at < present)
-    #pragma unroll 4
-    for (unsigned s = threadIdx.x % 8; s < splits; s += 8) {
-      const float most_seen = __ldcg(highest + s * part);
-      const float factor = most_seen == NONE ? 0.0f : __expf(most_seen - larger);
-      factors[s * 16 + looked_at] = factor;
-      all += factor * __ldcg(highest + s * part + 16);
-    }
-  all = over_lanes(all, 8, false);
-  if (looked_at < present && threadIdx.x % 8 == 0)
-    sum_of[0][looked_at] = all == 0.0f ? 0.0f : 1.0f / all;
-  __syncthreads();
-  for (unsigned i = threadIdx.x; i < present * SIZE / 4; i += 32 * WARPS) {
-    const unsigned row = i / (SIZE / 4), column = i % (SIZE / 4) * 4, at = tile * 16 + row;
-    float found[4] = {};
-    #pragma unroll 16
-    for (unsigned s = 0; s < splits; ++s) {
-      const float4 four = __ldcg((const float4*)(found_by + s * part) + i);
-      const float factor = factors[s * 16 + row];
-      found[0] += factor * four.x;
-      found[1] += factor * four.y;
-      found[2] += factor * four.z;
-      found[3] += factor * four.w;
-    }
-    T* const to = result + batch * yb + (head * group + at % group) * yh + at / group * yr;
-    #pragma unroll
-    for (int j = 0; j < 4; ++j)
-      to[(column + j) * yc] = store(biased(found[j] * sum_of[0][row], value_bias,
-                                           (head * group + at % group) * SIZE + column + j));
-  }
-}
 """

@@ -34,9 +34,9 @@ def retyped(layer: Layer, precision: Precision) -> Layer:
                 types = formal_types(operator, slot, output=output)
                 if index not in change or types is None or target in types:
                     continue
-                if operator.op_type in _ON_GPUS_ALONE:
-                    continue
                 if len(types & (FLOATS | {"float64"})) > 1:
+                    if operator.op_type in _ON_GPUS_ALONE:
+                        continue
                     raise PrecisionError(
                         f"{operator.op_type} in version {operator.version} takes no {target}"
                     )

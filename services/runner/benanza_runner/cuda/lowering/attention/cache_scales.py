@@ -31,6 +31,9 @@ def quantised_cache(
         return None
     if "NONE" in kinds.values() or OMITTED in scales.values():
         raise _refused(operator, "of keys or of values alone, or without scales,")
+    named = operator.text("k_cache_dtype", "")
+    if operator.text("v_cache_dtype", named) != named:
+        raise _refused(operator, "of unlike types of keys and values")
     dtype = layer.tensors[operator.inputs[CACHE]].dtype
     element = _ELEMENTS.get(dtype)
     if element is None or (element == "int4") != (_bits(operator) == 4):
@@ -47,10 +50,8 @@ def quantised_cache(
 
 def _bits(operator: Operator) -> int:
     """Of a code, as an attribute says it: a number, or for pages the type."""
-    named = operator.text("k_cache_dtype", "")
-    if operator.text("v_cache_dtype", named) != named:
-        return 0
-    return operator.integer("kv_cache_bit_width", 4 if named == "int4" else 8)
+    of_pages = 4 if operator.text("k_cache_dtype", "") == "int4" else 8
+    return operator.integer("kv_cache_bit_width", of_pages)
 
 
 def _refused(operator: Operator, what: str) -> UnsupportedError:

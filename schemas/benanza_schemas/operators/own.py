@@ -48,14 +48,13 @@ OWN: Rows = {
     "QGemm": OperatorFacts("product", None, others="fit"),
     "ConvTransposeWithDynamicPads MatMulFpQ4": OperatorFacts("product", None, (2,)),
     "DecoderMaskedMultiHeadAttention DynamicSparseAttention GatedRelativePositionBias "
-    "LongformerAttention PackedAttention PackedSparseAttentionIndexer PagedAttention "
+    "LongformerAttention PackedAttention PackedSparseAttentionIndexer "
     "QOrderedLongformerAttention SparseAttentionIndexer SparsePagedAttention": OperatorFacts(
         "attention"
     ),
     "Attention DecoderMaskedSelfAttention GatedDeltaNet LinearAttention MultiHeadAttention "
-    "PackedMultiHeadAttention QAttention QOrderedAttention SparseAttention": OperatorFacts(
-        "attention", None
-    ),
+    "PackedMultiHeadAttention PagedAttention QAttention QOrderedAttention "
+    "SparseAttention": OperatorFacts("attention", None),
     "RelativePositionBias": OperatorFacts("attention", deciding=(1, 2)),
     "GroupQueryAttention": OperatorFacts("attention", None, (6,)),
     "DecoderAttention": OperatorFacts("attention", None, (8, 9, 10)),

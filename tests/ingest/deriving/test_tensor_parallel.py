@@ -178,6 +178,25 @@ def test_grouped_attention(fused: bool) -> None:
         assert whole.segments == (64, 32, 32)
 
 
+@pytest.mark.parametrize("by_channel", [True, False])
+def test_grouped_attention_with_a_quantised_cache(by_channel: bool) -> None:
+    kind = "PER_CHANNEL" if by_channel else "PER_TENSOR"
+    scale = "float[1,2,1,16]" if by_channel else "float[1]"
+    made = attention(
+        f"""(float[1,1,64] x, int8[1,2,5,16] k0, int8[1,2,5,16] v0, float[64,64] w_q,
+        float[64,32] w_k, float[64,32] w_v, float[64,64] w_o, {scale} w_s)
+        => (float[1,1,64] y, int8[1,2,6,16] k1, int8[1,2,6,16] v1)
+        <int32[1] n = {{5}}, int32[1] t = {{6}}>
+        {{ q = MatMul(x, w_q) k = MatMul(x, w_k) v = MatMul(x, w_v)
+          a, k1, v1 = com.microsoft.GroupQueryAttention<num_heads=4, kv_num_heads=2,
+            k_quant_type="{kind}", v_quant_type="{kind}", kv_cache_bit_width=8>
+            (q, k, v, k0, v0, n, t, , , , , , w_s, w_s)
+          y = MatMul(a, w_o) }}"""
+    )
+    assert operators(made)["AllReduce"] == 1
+    assert weights(made).get("w_s") == ((1, 1, 1, 16) if by_channel else None)
+
+
 def test_multi_head_attention_with_a_bias() -> None:
     made = attention(
         """(float[2,3,16] x, float[16,16] w_q, float[16,16] w_k, float[16,16] w_v, float[48] w_b,

@@ -78,13 +78,14 @@ def test_kept_keys_are_read_up_to_the_total_and_written_where_they_are_new(
     assert untouched(graph) == 4 * (2 * kept + 2 * rows * 4)
 
 
-def test_of_pages_the_new_keys_are_written() -> None:
-    """Which are read, the data decide: 5 tokens may each attend to themselves alone."""
-    graph = """g (float16[5,64] q, float16[5,32] k, float16[9,16,2,16] pk, float16[9,16,2,16] pv,
-        int32[3] c, int32[2] l, int32[2,4] b) => (y, nk, nv) {
-        y, nk, nv = com.microsoft.PagedAttention <num_heads = 4, kv_num_heads = 2>
-            (q, k, k, pk, pv, c, l, b) }"""
-    assert untouched(graph) == 2 * 2 * (2 * 9 * 16 - 5) * 2 * 16
+@pytest.mark.parametrize(("window", "read"), [(-1, 2 * 64 - 5), (9, 2 * 8)])
+def test_of_pages_those_are_read_that_the_table_may_name(window: int, read: int) -> None:
+    """Two sequences have four blocks of sixteen each, with their new keys: two and three."""
+    graph = f"""g (float16[5,64] q, float16[5,32] k, float16[9,16,2,16] pk, float16[9,16,2,16] pv,
+        int32[3] c, int32[2] l, int32[2,4] b) => (y, nk, nv) {{
+        y, nk, nv = com.microsoft.PagedAttention <num_heads = 4, kv_num_heads = 2,
+            local_window_size = {window}> (q, k, k, pk, pv, c, l, b) }}"""
+    assert untouched(graph) == 2 * 2 * (2 * 9 * 16 - 5 - read) * 2 * 16
 
 
 def test_what_is_kept_elsewhere_is_written_anew() -> None:

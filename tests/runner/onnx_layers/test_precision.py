@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from benanza_runner.onnx_layers.precision import PrecisionError, retyped
 from benanza_schemas.layer import Attribute, Layer, Precision, Tensor, TensorValue
+from tests.runner.cuda.layers.own import paged
 from tests.runner.layers import conv, conv_group, floats, single
 
 HALF = Tensor("float16", (2, 3))
@@ -33,6 +34,16 @@ def test_all_tensors_change_together() -> None:
 def test_what_an_operator_does_not_take_is_refused() -> None:
     with pytest.raises(PrecisionError, match="Conv in version 1 takes no bfloat16"):
         retyped(conv(2, 4), "bf16")
+
+
+def test_what_runs_on_gpus_alone_takes_all_floats() -> None:
+    layer = retyped(paged(3, 3, 9, 4, stored="int8"), "fp32")
+    assert retyped(layer, "fp32") is layer
+    assert {"int8", "int32", "float32"} == set(dtypes(layer))
+    halves = retyped(layer, "fp16")
+    scale = halves.operators[0].inputs[14]
+    assert halves.tensors[scale].dtype == "float32"
+    assert retyped(halves, "fp32") == layer
 
 
 def test_integers_bool_and_float64_stay() -> None:

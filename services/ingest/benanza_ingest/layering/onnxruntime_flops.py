@@ -5,6 +5,7 @@ from math import prod
 
 from benanza_ingest.layering.attended import Attended
 from benanza_ingest.layering.grouped_attention import grouped_flops
+from benanza_ingest.layering.paged_attention import paged_flops
 from benanza_schemas.layer import OMITTED, Layer, Operator
 from benanza_schemas.operators.table import facts_of
 
@@ -17,6 +18,8 @@ def own_flops(layer: Layer, operator: Operator) -> int:
     """The number of operations; one for each element of the first result where no more is known."""
     if operator.op_type == "GroupQueryAttention":
         return grouped_flops(layer, operator)
+    if operator.op_type == "PagedAttention":
+        return paged_flops(layer, operator)
     inputs, results = _shapes(layer, operator.inputs), _shapes(layer, operator.outputs)
     formula = FORMULAS.get(operator.op_type)
     if formula is not None:

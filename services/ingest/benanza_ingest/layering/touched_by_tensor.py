@@ -10,6 +10,7 @@ from math import prod
 
 from benanza_ingest.layering.attended import standard
 from benanza_ingest.layering.grouped_attention import grouped_touched
+from benanza_ingest.layering.paged_attention import paged_touched
 from benanza_schemas.layer import OMITTED, Layer, Operator
 
 Shape = tuple[int, ...]
@@ -147,7 +148,7 @@ TOUCHED_BY_TENSOR: Mapping[tuple[str, str], ByTensor] = {
     ("com.microsoft", "LinearAttention"): _last_state,
     ("com.microsoft", "MRotaryEmbedding"): _rows_of_positions((2, 3), 1),
     ("com.microsoft", "MoE"): _experts,
-    ("com.microsoft", "PagedAttention"): _in_place(8, 2, 3),
+    ("com.microsoft", "PagedAttention"): paged_touched,
     ("com.microsoft", "QMoE"): _experts,
     ("com.microsoft", "RotaryEmbedding"): _rotary_tables,
     ("com.microsoft", "SparsePagedAttention"): _in_place(14, 2, 3),

@@ -84,16 +84,15 @@ class DeviceTensor:
 
 @dataclass(frozen=True, kw_only=True)
 class AppendedTensor(DeviceTensor):
-    """A tensor with axes in ONNX's order, of whose last axis but one a call writes the last `rows`.
-
-    The others hold what was there before the call.
+    """A tensor with axes in ONNX's order, of which a call writes what is at the index `new`, whole
+    rows of the last axis. The others hold what was there before the call.
     """
 
-    rows: int
+    new: tuple[Any, ...]
 
     def poison(self) -> None:
         """Sets all bits of what the call writes."""
-        self.array.view(np.uint8)[..., -self.rows :, :] = 0xFF
+        self.array.view(np.uint8)[self.new] = 0xFF
 
 
 def stored_as(precision: Precision, element: str = "") -> np.dtype[Any]:

@@ -1,6 +1,6 @@
 """What a layer's results should be: ONNX Runtime computes them in float32 on the CPU."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -16,6 +16,13 @@ from benanza_runner.onnx_layers.collectives import (
     is_collective,
 )
 from benanza_runner.onnx_layers.experts import is_mixture, mixture
+from benanza_runner.onnx_layers.kept_keys import (
+    grouped,
+    in_place,
+    is_in_float8,
+    is_paged,
+    paged,
+)
 from benanza_runner.onnx_layers.layer_model import LayerModel, layer_model
 from benanza_runner.onnx_layers.onnx_schemas import formal_types, numpy_dtype
 from benanza_runner.onnx_layers.random_values import random_value
@@ -49,21 +56,32 @@ def reference(layer: Layer, precision: Precision, threads: int) -> Reference:
     them, except those that an operator wants as float32, such as the scales of a Resize. ONNX
     Runtime uses so many `threads`. Raises what `layer_model` and ONNX Runtime raise.
 
-    Mixtures of experts are computed in NumPy, since ONNX Runtime's CPU runs only some.
+    Mixtures of experts are computed in NumPy, since ONNX Runtime's CPU runs only some; so is
+    attention to a cache in float8 or in blocks.
     """
     if is_collective(layer):
         return _of_all_ranks(layer, precision)
     layer = _rounded_constants(_exact(layer), precision)
     model = layer_model(layer, precision)
-    if is_mixture(layer):
+    if compute := _in_numpy(layer):
         values = _values(layer, model)
-        return Reference(values, [mixture(layer, values)])
+        return Reference(values, compute(layer, values))
     outputs = _computed(layer, model, threads)
     if any(map(_has_nan, outputs)):
         # A root or a logarithm of what other operators computed wants it positive.
         _make_positive(model)
         outputs = _computed(layer, model, threads)
-    return Reference(_values(layer, model), outputs)
+    values = _values(layer, model)
+    return Reference(values, in_place(layer, values, outputs))
+
+
+def _in_numpy(layer: Layer) -> Callable[[Layer, Mapping[int, Array]], list[Array]] | None:
+    """What computes a layer that ONNX Runtime doesn't run on CPUs; None for others."""
+    if is_mixture(layer):
+        return lambda mixed, values: [mixture(mixed, values)]
+    if is_paged(layer):
+        return paged
+    return grouped if is_in_float8(layer) else None
 
 
 def _of_all_ranks(layer: Layer, precision: Precision) -> Reference:
@@ -76,8 +94,8 @@ def _of_all_ranks(layer: Layer, precision: Precision) -> Reference:
 
 
 class CpuLayer:
-    """A layer as ONNX Runtime computes it in float32 on the CPU, with so many threads; a mixture of
-    experts as `mixture` does.
+    """A layer as ONNX Runtime computes it in float32 on the CPU, with so many threads; what it
+    doesn't run as NumPy does.
 
     `given` holds the weights by position. Constants of known values are rounded to the precision.
     Raises what `layer_model` and ONNX Runtime raise.
@@ -88,7 +106,7 @@ class CpuLayer:
     ) -> None:
         self._layer = layer
         self._given = given
-        if is_mixture(layer):
+        if _in_numpy(layer):
             return
         model = layer_model(_rounded_constants(_exact(layer), precision))
         self._inputs = [int(name.removeprefix("t")) for name in model.inputs]
@@ -97,10 +115,11 @@ class CpuLayer:
 
     def results(self, values: Mapping[int, Array]) -> list[Array]:
         """The layer's outputs for these inputs, by position."""
-        if is_mixture(self._layer):
-            return [mixture(self._layer, {**self._given, **values})]
+        if compute := _in_numpy(self._layer):
+            return compute(self._layer, {**self._given, **values})
         inputs = {f"t{index}": values[index] for index in self._inputs}
-        return _results(self._session, self._layer, inputs)
+        results = _results(self._session, self._layer, inputs)
+        return in_place(self._layer, {**self._given, **values}, results)
 
 
 def _computed(layer: Layer, model: LayerModel, threads: int) -> list[Array]:

@@ -24,7 +24,9 @@ from benanza_runner.onnx_layers.draws import (
     output_shape,
     quantised,
 )
+from benanza_schemas.element_types import FLOATS as FLOAT_TYPES
 from benanza_schemas.layer import Layer, Operator
+from benanza_schemas.operators.pages import PagedLengths, paged_lengths
 
 
 def _row_of(table: int) -> Rule:
@@ -58,6 +60,50 @@ def _last_key(layer: Layer, operator: Operator) -> Array:
 
 def _number_of_keys(layer: Layer, operator: Operator) -> Array:
     return np.array(_all_keys(layer, operator))
+
+
+def _cache_scale(layer: Layer, operator: Operator) -> Array:
+    """Of a cache of codes: of uint8, of which a byte has two, larger ones. No number is a fraction
+    halfway between two codes, and few are beyond the range.
+    """
+    cache = layer.tensors[operator.inputs[3]].dtype
+    step = 0.46 if cache == "uint8" else 0.031
+    return step * np.array([1.0, 0.5, 0.25])
+
+
+def _cached(slot: int) -> Rule:
+    """Codes of all numbers, or floats."""
+
+    def rule(layer: Layer, operator: Operator) -> Draw | Array:
+        dtype = layer.tensors[operator.inputs[slot]].dtype
+        return FLOATS if dtype in FLOAT_TYPES else quantised(slot)(layer, operator)
+
+    return rule
+
+
+def _lengths(layer: Layer, operator: Operator) -> PagedLengths:
+    tokens, *_ = input_shape(layer, operator, 0)
+    return paged_lengths(tokens, input_shape(layer, operator, 3), input_shape(layer, operator, 7))
+
+
+def _ends(layer: Layer, operator: Operator) -> Array:
+    return np.array(_lengths(layer, operator).ends)
+
+
+def _past(layer: Layer, operator: Operator) -> Array:
+    lengths = _lengths(layer, operator)
+    return np.array([max(0, lengths.keys - new) for new in lengths.queries()])
+
+
+def _table(layer: Layer, operator: Operator) -> Array:
+    """Blocks in random order, of which no two sequences have the same."""
+    blocks, places, *_ = input_shape(layer, operator, 3)
+    sequences, width = input_shape(layer, operator, 7)
+    own = _lengths(layer, operator).keys // max(places, 1)
+    table = np.zeros((sequences, width), np.int64)
+    shuffled = np.random.default_rng(0).permutation(blocks)
+    table[:, :own] = shuffled[: sequences * own].reshape(sequences, own)
+    return table
 
 
 def _mask(slot: int) -> Rule:
@@ -156,7 +202,14 @@ OWN_RULES: Mapping[str, Mapping[int, Rule]] = {
     "EmbedLayerNormalization": {0: _row_of(2), 1: _row_of(4), 7: _mask(7), 8: _row_of(3)},
     "GatherBlockQuantized": {1: _row_on_axis, 2: always(POSITIVE)},
     "GatherND": {1: index_tuple},
-    "GroupQueryAttention": {5: _last_key, 6: _number_of_keys},
+    "GroupQueryAttention": {
+        3: _cached(3),
+        4: _cached(4),
+        5: _last_key,
+        6: _number_of_keys,
+        12: _cache_scale,
+        13: _cache_scale,
+    },
     "LinearAttention": LINEAR_ATTENTION,
     "MRotaryEmbedding": {1: _row_of(2)},
     "MatMulIntegerToFloat": _scaled(2, 3, zeros=()),
@@ -164,6 +217,15 @@ OWN_RULES: Mapping[str, Mapping[int, Rule]] = {
     "MoE": {1: _routing, 2: _WEIGHTS, 4: _WEIGHTS, 6: _WEIGHTS},
     "MultiHeadAttention": {4: _mask(4)},
     "NGramRepeatBlock": {0: always(ZERO)},
+    "PagedAttention": {
+        3: _cached(3),
+        4: _cached(4),
+        5: _ends,
+        6: _past,
+        7: _table,
+        14: _cache_scale,
+        15: _cache_scale,
+    },
     "QAttention": _scaled(3, 4, zeros=()) | {5: _mask(5)},
     "QGemm": QGEMM,
     "QLinearAdd": _OF_TWO,

@@ -11,6 +11,10 @@ from benanza_schemas.layer import Attribute, Layer, Operator, Precision, Tensor,
 _ATTRIBUTES_OF_TYPE = frozenset({"to", "dtype", "output_dtype"})
 
 
+_ON_GPUS_ALONE = frozenset({"PagedAttention"})
+"""Operators of ONNX Runtime with halves alone, which kernels here run with any floats."""
+
+
 class PrecisionError(ValueError):
     """A layer can't be had at a precision; the text says why."""
 
@@ -20,7 +24,7 @@ def retyped(layer: Layer, precision: Precision) -> Layer:
 
     Integers, bool and float64 stay. So do tensors for which the operator knows only one
     floating-point type, such as the scales of a Resize. Raises `PrecisionError` if an operator
-    knows several types, and the precision's is not among them.
+    knows several types, and the precision's is not among them, but for those on GPUs alone.
     """
     target = PRECISIONS[precision].element_type
     change = {i for i, t in enumerate(layer.tensors) if t.dtype in FLOATS and t.dtype != target}
@@ -31,6 +35,8 @@ def retyped(layer: Layer, precision: Precision) -> Layer:
                 if index not in change or types is None or target in types:
                     continue
                 if len(types & (FLOATS | {"float64"})) > 1:
+                    if operator.op_type in _ON_GPUS_ALONE:
+                        continue
                     raise PrecisionError(
                         f"{operator.op_type} in version {operator.version} takes no {target}"
                     )

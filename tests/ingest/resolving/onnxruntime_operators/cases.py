@@ -173,10 +173,19 @@ def grouped(r: Random) -> Case:
     if before:
         length = 1
     total = before + length
-    past = floats(batch, of_keys, before + (r.choice((0, 3)) if before else 0), depth)
+    room = before + (r.choice((0, 3)) if before else 0)
+    bits = r.choice((0, 8, 4))
+    past = floats(batch, of_keys, room, depth)
+    if bits:
+        past = np.zeros((batch, of_keys, room, depth * bits // 8), "i1" if bits == 8 else "u1")
     lengths = np.full(batch, total - 1, np.int32)
     decides: list[Array | None] = [past, past, lengths, np.array(total, np.int32)]
-    numbers = {"num_heads": heads, "kv_num_heads": of_keys}
+    numbers: dict[str, Any] = {"num_heads": heads, "kv_num_heads": of_keys}
+    if bits:
+        scale = np.ones(1, np.float32)
+        decides += [*[None] * 5, scale, scale]
+        numbers |= dict.fromkeys(("k_quant_type", "v_quant_type"), "PER_TENSOR")
+        numbers["kv_cache_bit_width"] = bits
     if r.random() < 0.5:
         packed = floats(batch, length, (heads + 2 * of_keys) * depth)
         return Case([packed, None, None, *decides], numbers, 3, (6,))

@@ -69,6 +69,29 @@ def behind_kept_keys(mask: str = "") -> Layer:
     )
 
 
+def of_codes(element: str, keys: int, queries: int = 1, *, written_out: bool = False) -> Layer:
+    """Eight heads of queries and two of keys and values that are kept in a buffer in 8 bits, by
+    head, or by token where attention is written out.
+    """
+    zero = {"int8": ", int8 z = {0}", "float8e4m3fn": ""}[element]
+    point = ", z" if zero else ""
+    made = f"kd = DequantizeLinear(k, s{point}) vd = DequantizeLinear(v, t{point})"
+    if written_out:
+        body = (
+            "kt = Transpose<perm=[0,2,3,1]>(kd) vt = Transpose<perm=[0,2,1,3]>(vd)"
+            " a = MatMul(q, kt) p = Softmax(a) y = MatMul(p, vt)"
+        )
+        cache = f"{element}[2,{keys},8,64]"
+    else:
+        body, cache = "y = Attention(q, kd, vd)", f"{element}[2,2,{keys},64]"
+    return group(
+        f"g (float[2,8,{queries},64] q, {cache} k, {cache} v) => (y)"
+        f" <float s = {{0.02}}, float t = {{0.05}}{zero}> {{ {made} {body} }}",
+        "attention",
+        opset=23,
+    )
+
+
 BACK = "y = Transpose<perm=[0,2,1,3]>(o)"
 PLAIN = "float[2,4,7,16] q, float[2,4,16,9] k, float[2,4,9,8] v"
 NATURAL = "float[2,7,4,16] q0, float[2,9,4,16] k0, float[2,4,9,8] v"
@@ -76,6 +99,10 @@ TURNED = "q = Transpose<perm=[0,2,1,3]>(q0) k = Transpose<perm=[0,2,3,1]>(k0)"
 SHAPES = "n5 = Constant<value_ints=[1, 2, 4, 7, 9]>() n4 = Constant<value_ints=[2, 4, 7, 9]>()"
 
 GROUPS = {
+    "attention to keys in int8": of_codes("int8", 300),
+    "attention of tokens to keys in int8": of_codes("int8", 40, 3),
+    "attention to keys in float8": of_codes("float8e4m3fn", 300),
+    "written-out attention to keys in int8": of_codes("int8", 70, 2, written_out=True),
     "attention": attention(PLAIN, "a = MatMul(q, k) p = Softmax(a) y = MatMul(p, v)"),
     "attention, scaled and masked": attention(
         PLAIN, "a = MatMul(q, k) b = Mul(a, s) c = Add(b, w) p = Softmax(c) y = MatMul(p, v)"

@@ -124,23 +124,34 @@ def grouped(
     heads: int = 4,
     key_heads: int = 2,
     total: int = 0,
+    stored: str = "",
+    by_channel: bool = False,
     beside: Mapping[int, Tensor] | None = None,
     **more: AttributeValue,
 ) -> Layer:
     """GroupQueryAttention of so many new queries, with room for as many keys, and with further
-    inputs by their places.
+    inputs by their places. The cache is stored as elements of this type, if not as floats.
     """
 
     def rows(count: int) -> Tensor:
         return floats(batch, queries, count * size)
 
-    cache, result = floats(batch, key_heads, keys, size), rows(heads)
+    line = size // 2 if stored == "uint8" else size
+    cache = Tensor(stored or "float32", (batch, key_heads, keys, line))
+    result = rows(heads)
     new = [rows(heads + 2 * key_heads)] if packed else [result, rows(key_heads), rows(key_heads)]
     lengths = Tensor("int32", (batch,)), fixed(total or keys, dtype="int32", scalar=True)
     tables = [weights(keys + 3, rotated // 2)] * 2 if rotated else []
     given = dict(enumerate((*new, cache, cache, *lengths, *tables)))
     if packed:
         given = {place + 2 if place else 0: tensor for place, tensor in given.items()}
+    if stored:
+        given |= dict.fromkeys(
+            (12, 13), weights(*((1, key_heads, 1, size) if by_channel else (1,)))
+        )
+        kind = "PER_CHANNEL" if by_channel else "PER_TENSOR"
+        bits = 4 if stored == "uint8" else 8
+        more = {"k_quant_type": kind, "v_quant_type": kind, "kv_cache_bit_width": bits, **more}
     given |= beside or {}
     at = {place: number for number, place in enumerate(given)}
     places = tuple([at.get(place, -1) for place in range(max(given) + 1)])
@@ -217,6 +228,111 @@ GROUPED = {
         2, 1, 300, 64, heads=8, local_window_size=100, beside={10: floats(2, 1, 1, 300)}
     ),
 }
+
+CODES = {"int8": "int8", "float8": "float8e4m3fn", "int4": "uint8"}
+
+GROUPED |= {
+    "grouped attention with room for more keys": grouped(2, 1, 40, rotated=16, total=9),
+    "grouped attention of tokens in a window, with room": grouped(
+        1, 3, 40, 64, packed=True, rotated=64, total=30, local_window_size=8
+    ),
+    "grouped attention of a token with a bias, with room": grouped(
+        1, 1, 400, 64, total=300, beside={10: floats(1, 4, 1, 300)}
+    ),
+}
+for _name, _dtype in CODES.items():
+    GROUPED |= {
+        f"grouped attention of a token to {_name}": grouped(
+            2, 1, 9, packed=True, rotated=16, stored=_dtype
+        ),
+        f"grouped attention of a token to {_name} by channel": grouped(
+            2, 1, 20, stored=_dtype, by_channel=True, total=9
+        ),
+        f"grouped attention of a prompt to {_name}": grouped(
+            2, 9, 9, rotated=16, stored=_dtype, by_channel=True
+        ),
+        f"grouped attention of tokens in windows to {_name}": grouped(
+            1, 3, 9, rotated=16, stored=_dtype, local_window_size=4, softcap=0.5
+        ),
+        f"grouped attention of a token to {_name}, long": grouped(
+            2, 1, 700, 64, packed=True, rotated=64, heads=8, stored=_dtype, by_channel=True
+        ),
+        f"grouped attention of tokens to {_name}, long": grouped(
+            1, 4, 400, 128, rotated=128, heads=8, stored=_dtype, total=300, beside={11: weights(8)}
+        ),
+    }
+
+
+def paged(
+    tokens: int,
+    sequences: int,
+    blocks: int,
+    width: int,
+    *,
+    block: int = 16,
+    size: int = 16,
+    heads: int = 4,
+    key_heads: int = 2,
+    packed: bool = False,
+    rotated: int = 0,
+    stored: str = "",
+    by_channel: bool = False,
+    beside: Mapping[int, Tensor] | None = None,
+    **more: AttributeValue,
+) -> Layer:
+    """PagedAttention of so many new tokens of sequences, with a cache of so many blocks and a table
+    of this width, and with further inputs by their places.
+    """
+
+    def rows(count: int) -> Tensor:
+        return floats(tokens, count * size)
+
+    line = size // 2 if stored == "uint8" else size
+    cache = Tensor(stored or "float32", (blocks, block, key_heads, line))
+    new = [rows(heads + 2 * key_heads)] if packed else [rows(heads), *[rows(key_heads)] * 2]
+    given = dict(enumerate(new)) | {3: cache, 4: cache}
+    lengths = ((sequences + 1,), (sequences,), (sequences, width))
+    given |= {5 + place: Tensor("int32", shape) for place, shape in enumerate(lengths)}
+    given |= dict.fromkeys((8, 9), weights(width * block, rotated // 2)) if rotated else {}
+    if stored:
+        scales = weights(*((key_heads, 1, size) if by_channel else (1,)))
+        given |= dict.fromkeys((14, 15), scales)
+        kind = "PER_CHANNEL" if by_channel else "PER_TENSOR"
+        code = {"uint8": "int4"}.get(stored, stored)
+        more = {"k_quant_type": kind, "v_quant_type": kind, **more}
+        more = {"k_cache_dtype": code, "v_cache_dtype": code, **more}
+    given |= beside or {}
+    at = {place: number for number, place in enumerate(given)}
+    places = tuple([at.get(place, -1) for place in range(max(given) + 1)])
+    tensors = (*given.values(), rows(heads), cache, cache)
+    written = tuple(range(len(given), len(tensors)))
+    attributes = {"num_heads": heads, "kv_num_heads": key_heads, "do_rotary": int(rotated > 0)}
+    node = operator("PagedAttention", 1, places, written, DOMAIN, **attributes, **more)
+    return canonical(Layer(tensors, (node,), written))
+
+
+PAGED = {
+    "paged attention of a token each": paged(3, 3, 9, 4),
+    "paged attention of rotated tokens": paged(4, 4, 20, 3, packed=True, rotated=16),
+    "paged attention of sequences of different lengths": paged(8, 3, 9, 4, rotated=16),
+    "paged attention of prompts": paged(70, 2, 8, 3, block=12, packed=True, rotated=16),
+    "paged attention in windows with sinks and a cap": paged(
+        3, 3, 9, 4, local_window_size=20, softcap=0.5, beside={11: weights(4)}
+    ),
+    "paged attention, long": paged(
+        4, 4, 90, 20, block=32, size=64, heads=8, packed=True, rotated=64
+    ),
+    "paged attention of several tokens, long": paged(
+        10, 3, 90, 20, size=128, heads=8, rotated=128, local_window_size=130
+    ),
+}
+for _name, _dtype in CODES.items():
+    PAGED |= {
+        f"paged attention to {_name}": paged(5, 3, 9, 4, rotated=16, stored=_dtype),
+        f"paged attention to {_name} by channel, long": paged(
+            4, 4, 90, 20, block=32, size=64, heads=8, stored=_dtype, by_channel=True
+        ),
+    }
 
 MULTI_HEADS = {
     "multi-head attention": multi_head((2, 9, 64)),
@@ -317,6 +433,7 @@ OWN = (
     | EMBEDDED
     | MULTI_HEADS
     | GROUPED
+    | PAGED
     | PROJECTED
     | OF_SEVERAL_ROWS
     | {

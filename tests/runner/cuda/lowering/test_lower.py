@@ -20,7 +20,15 @@ from tests.runner.cuda.in_numpy.calls import compute
 from tests.runner.cuda.layers.gathered_blocks import gathered
 from tests.runner.cuda.layers.more import fixed, ints, longs, resized, version
 from tests.runner.cuda.layers.more import layer as newest
-from tests.runner.cuda.layers.own import embedded, grouped, multi_head, positions, projected, rotary
+from tests.runner.cuda.layers.own import (
+    embedded,
+    grouped,
+    multi_head,
+    paged,
+    positions,
+    projected,
+    rotary,
+)
 from tests.runner.cuda.layers.own_products import fused_conv, fused_gemm, fused_product
 from tests.runner.cuda.layers.products import (
     BYTES,
@@ -318,9 +326,17 @@ def test_a_gate_on_another_value_is_no_activation() -> None:
         (multi_head((2, 4, 9, 16), bias=weights(192)), "a bias and keys by head"),
         (grouped(1, 9, 9, local_window_size=8, causal=0), "with a window to both sides"),
         (grouped(1, 1, 9, beside={10: floats(1, 1, 1, 8)}), "bias lacks keys"),
-        (grouped(1, 1, 9, k_quant_type="PER_TENSOR"), "with k_quant_type"),
+        (grouped(1, 1, 9, k_quant_type="PER_TENSOR"), "alone, or without scales"),
+        (grouped(1, 1, 9, stored="uint8", kv_cache_bit_width=8), "of 8 bits in uint8"),
+        (grouped(1, 1, 9, stored="int8", beside={12: floats(1)}), "with computed scales"),
         (grouped(1, 1, 9, sliding_window_cache=1), "with sliding_window_cache"),
-        (grouped(1, 1, 9, total=8), "room for more keys"),
+        (grouped(1, 1, 9, total=10), "and 10 keys in 9 places"),
+        (paged(3, 3, 9, 4, beside={10: Tensor("int32", (3,))}), "with slot_mapping"),
+        (paged(3, 3, 9, 4, kv_cache_layout="LATENT"), "one cache for keys and values"),
+        (paged(3, 3, 9, 4, rotary_offset=8), "with rotary_offset"),
+        (paged(3, 3, 9, 4, is_causal=0, local_window_size=8), "a window to the left alone"),
+        (paged(3, 3, 2, 4), "of 1 new keys and room for 0"),
+        (paged(3, 3, 9, 4, stored="uint8", v_cache_dtype="int8"), "of unlike types"),
         (grid_sampled((2, 3, 7, 9), (2, 3, 4, 5), mode="cubic"), "GridSample with cubic"),
         (
             grid_sampled((2, 3, 7, 9), (2, 3, 4, 5), padding_mode="reflection"),

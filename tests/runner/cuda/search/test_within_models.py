@@ -109,7 +109,9 @@ def test_what_a_call_writes_is_not_its_cache() -> None:
     layer = relu(24)
     workspace = Workspace(lower(layer, random_inputs(layer, "fp32")), "fp32", memory)
     order = (0, 1, 2, 3)
-    cache = AppendedTensor(memory.empty((2, 3, 5, 8), order, "fp32").array, order, "fp32", rows=1)
+    cache = AppendedTensor(
+        memory.empty((2, 3, 5, 8), order, "fp32").array, order, "fp32", new=(..., 4, slice(None))
+    )
     result = memory.empty((2, 1, 24), (0, 1, 2), "fp32")
 
     def run() -> None:

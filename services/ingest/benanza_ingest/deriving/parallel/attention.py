@@ -1,6 +1,7 @@
 """Operators that attend: each rank has some of the heads, and the caches of these."""
 
 from collections.abc import Callable
+from math import prod
 
 from benanza_ingest.deriving.parallel.along import CannotKeepError, FinerError
 from benanza_ingest.deriving.parallel.reading import Reading
@@ -18,6 +19,18 @@ def _caches(reading: Reading, *slots: int) -> None:
     """Former keys and values, of (batch, heads, places, columns)."""
     for slot in slots:
         _heads(reading, slot, 1)
+
+
+def _scales(reading: Reading, axis: int, *slots: int) -> None:
+    """Those of a quantised cache: one, or by head along the axis."""
+    for slot in slots:
+        shape = reading.shape(slot) if reading.has(slot) else ()
+        if prod(shape) == 1 and reading.has(slot):
+            reading.whole(slot)
+        elif len(shape) > axis:
+            _heads(reading, slot, axis)
+        elif shape:
+            raise CannotKeepError("the scales of its cache are not by head")
 
 
 def _mask(reading: Reading, slot: int) -> None:
@@ -51,6 +64,20 @@ def _of_onnx(reading: Reading) -> None:
         _keep_heads(reading, position, 1)
 
 
+def _rows(reading: Reading, axis: int, heads: int, groups: int) -> None:
+    """Queries, keys and values, whose heads lie along the last axis, or all three in one input."""
+    if reading.has(1):
+        for slot in (0, 1, 2):
+            _heads(reading, slot, axis)
+        return
+    width = reading.shape(0)[axis] // (heads + 2 * groups)
+    sizes = heads * width, groups * width, groups * width
+    state = reading.state(0)
+    if state is not None and state.segments != sizes:
+        raise FinerError((sizes[0], sizes[0] + sizes[1]), "it reads a fused product")
+    reading.need(0, axis, sizes)
+
+
 def _grouped(reading: Reading) -> None:
     """GroupQueryAttention, whose queries, keys and values may lie in one input."""
     heads, groups = reading.attribute("num_heads", 0), reading.attribute("kv_num_heads", 0)
@@ -58,22 +85,14 @@ def _grouped(reading: Reading) -> None:
         raise CannotKeepError("it has no heads")
     reading.divide("num_heads")
     reading.divide("kv_num_heads")
-    if reading.has(1):
-        for slot in (0, 1, 2):
-            _heads(reading, slot, 2)
-    else:
-        width = reading.shape(0)[2] // (heads + 2 * groups)
-        sizes = heads * width, groups * width, groups * width
-        state = reading.state(0)
-        if state is not None and state.segments != sizes:
-            raise FinerError((sizes[0], sizes[0] + sizes[1]), "it reads a fused product")
-        reading.need(0, 2, sizes)
+    _rows(reading, 2, heads, groups)
     _caches(reading, 3, 4)
     reading.whole(5, 6, 7, 8, 9)
     _mask(reading, 10)
     _heads(reading, 11, 0)
-    if any(reading.has(slot) for slot in range(12, len(reading.node.inputs))):
-        raise CannotKeepError("its caches are quantised")
+    _scales(reading, 1, 12, 13)
+    if any(reading.has(slot) for slot in range(14, len(reading.node.inputs))):
+        raise CannotKeepError("it normalises queries and keys")
     _keep_heads(reading, 0, 2)
     for position in (1, 2):
         _keep_heads(reading, position, 1)

@@ -3,13 +3,15 @@
 Libraries read queries, keys and values with any strides, and write the result so. So there are
 further groups with the layers before that only move elements or scale them, and with a Transpose
 of the result. Only columns have to lie next to each other: if those of the keys do so before a
-Transpose alone, all groups have that Transpose.
+Transpose alone, all groups have that Transpose. Each of them has another one if its keys and values
+are dequantised.
 """
 
 from collections.abc import Iterator, Sequence
 from math import prod
 from typing import NamedTuple
 
+from benanza_ingest.groups.attention.dequantised import dequantising, with_codes
 from benanza_ingest.groups.attention.find import Match, Operand, find
 from benanza_ingest.groups.attention.heads import by_head
 from benanza_ingest.groups.attention.layouts import Placed, inverse, whole
@@ -91,6 +93,17 @@ def _proposals(
             proposal = read and _proposal(wiring, forms, match, read, tail, in_place)
             if proposal and len(proposal.positions) > 1:
                 yield proposal
+            if read and proposal:
+                yield from _of_codes(wiring, proposal, read.sources[1:3])
+
+
+def _of_codes(wiring: Wiring, proposal: Proposal, kept: tuple[str, ...]) -> Iterator[Proposal]:
+    """The same with what dequantises its keys and values, if anything does."""
+    before = dequantising(wiring, kept, set(proposal.positions))
+    if before:
+        form, names = with_codes(wiring, proposal.form, proposal.names, before)
+        positions = tuple(sorted({*proposal.positions, *before}))
+        yield proposal._replace(positions=positions, form=form, names=names)
 
 
 def _path(wiring: Wiring, name: str, *, scaled: bool) -> tuple[_Step, ...]:

@@ -59,7 +59,9 @@ def multi_head(node: OwnNode) -> list[Shape]:
 
 
 def grouped(node: OwnNode) -> list[Shape]:
-    """Attention of many heads of queries to few of keys. Without keys, all are in the query."""
+    """Attention of many heads of queries to few of keys. Without keys, all are in the query. What
+    is kept is as before, of which a byte may have two.
+    """
     heads, of_keys = node.number("num_heads"), node.number("kv_num_heads")
     batch, length, width = node.shape(0)
     depth = divided(width, heads if node.has(1) else heads + 2 * of_keys)
@@ -69,7 +71,7 @@ def grouped(node: OwnNode) -> list[Shape]:
     else:
         kept = before + length
     shown = kept if node.has(3) or node.number("qk_output") else length
-    present = (batch, of_keys, kept, depth)
+    present = (batch, of_keys, kept, node.shape(3)[3] if node.has(3) else depth)
     return [(batch, length, heads * depth), present, present, (batch, heads, length, shown)]
 
 

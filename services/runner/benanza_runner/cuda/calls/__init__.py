@@ -4,7 +4,13 @@ The library chooses which layout tensors have in memory. Types of elements are n
 `elements`.
 """
 
-from benanza_runner.cuda.calls.attention import Attention, CachedAttention, ProjectedAttention
+from benanza_runner.cuda.calls.attention import (
+    Attention,
+    CachedAttention,
+    Pages,
+    ProjectedAttention,
+    QuantisedCache,
+)
 from benanza_runner.cuda.calls.collectives import AllGather, AllReduce
 from benanza_runner.cuda.calls.compute import (
     AnyConvolution,
@@ -69,10 +75,12 @@ __all__ = [
     "Operand",
     "PackedProduct",
     "Padding",
+    "Pages",
     "Pooling",
     "Product",
     "ProjectedAttention",
     "Quantised",
+    "QuantisedCache",
     "Ranking",
     "Recurrence",
     "Reduction",

@@ -12,13 +12,14 @@ import cupy
 import numpy as np
 from msgspec.structs import replace
 
-from benanza_runner.cuda.calls import CachedAttention
+from benanza_runner.cuda.calls import CachedAttention, QuantisedCache
 from benanza_runner.cuda.candidate import Candidate, Run, in_turn, refused
 from benanza_runner.cuda.candidate_source import CandidateSource
 from benanza_runner.cuda.device_tensor import AppendedTensor, DeviceTensor
 from benanza_runner.cuda.in_parts.part_of_call import PartOfCall
+from benanza_runner.cuda.kernels.expanding import expanding, in_floats, is_expanded
 from benanza_runner.cuda.kernels.launching import MOST_ELEMENTS, WIDE_BYTES, launch
-from benanza_runner.cuda.kernels.source.appending import appending_source
+from benanza_runner.cuda.kernels.source.attention.appending import appending_source
 from benanza_runner.cuda.workspace import Workspace
 from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.events import Variant
@@ -26,15 +27,17 @@ from benanza_schemas.layer import Precision
 
 THREADS = 128
 
-BEFORE = "appended, "
+BEFORE, EXPANDED = "appended, ", "appended, dequantised, "
 """What names of candidates begin with."""
 
 
 def behind_appending(
     source: CandidateSource, workspace: Workspace, call: CachedAttention
 ) -> Iterator[Candidate | Variant]:
-    """The source's candidates for the attention of such a call, behind the kernel that appends."""
-    rows = call.batch * call.queries * (call.heads + 2 * call.key_heads)
+    """The source's candidates for the attention of such a call, behind the kernel that appends; of
+    several queries to a quantised cache, also those behind a kernel that makes floats of it.
+    """
+    rows = call.tokens * (call.heads + 2 * call.key_heads)
     if max(rows * call.size, prod(workspace.operand("key_cache").shape)) >= MOST_ELEMENTS:
         yield refused(
             source.library, BEFORE + "kernel", "", "it has too many elements for one kernel"
@@ -42,36 +45,59 @@ def behind_appending(
         return
     query = workspace.operand("query")
     if call.rotated:
-        shape = call.batch, call.queries, call.heads, call.size
-        query = workspace.memory.empty(shape, (0, 1, 2, 3), workspace.precision)
+        shape = call.tokens, call.heads, call.size
+        query = workspace.memory.empty(shape, (0, 1, 2), workspace.precision)
     caches = [
-        _appended(workspace, name, call.results.index(number), call.queries)
+        _appended(workspace, name, call, call.results.index(number))
         for number, name in enumerate(("key_cache", "value_cache"), 1)
     ]
     append = _appending(workspace, call, query, *caches)
-    made = dict(zip(("query", "key", "value"), (query, *caches), strict=True))
-    attention = PartOfCall(workspace, call.attention(), made, number=call.results.index(0))
-    for offered in source.candidates(attention):
-        name = BEFORE + offered.algorithm
-        if isinstance(offered, Variant):
-            yield replace(offered, algorithm=name)
-        else:
-            written = offered.result, *caches
-            result, *more = (written[number] for number in call.results)
-            yield offered._replace(
-                algorithm=name,
-                run=in_turn(append, offered.run),
-                result=result,
-                more=tuple(more),
-            )
+    ways = [(BEFORE, append, call.attention(), (query, *caches))]
+    if is_expanded(call):
+        expand, floats = expanding(workspace, call, *caches)
+        ways.append((EXPANDED, in_turn(append, expand), in_floats(call), (query, *floats)))
+    for before, run, attended, operands in ways:
+        made = dict(zip(("query", "key", "value"), operands, strict=True))
+        attention = PartOfCall(workspace, attended, made, number=call.results.index(0))
+        for offered in source.candidates(attention):
+            name = before + offered.algorithm
+            if isinstance(offered, Variant):
+                yield replace(offered, algorithm=name)
+            else:
+                written = offered.result, *caches
+                result, *more = (written[number] for number in call.results)
+                yield offered._replace(
+                    algorithm=name,
+                    run=in_turn(run, offered.run),
+                    result=result,
+                    more=tuple(more),
+                )
 
 
-def _appended(workspace: Workspace, name: str, number: int, rows: int) -> AppendedTensor:
+def _appended(
+    workspace: Workspace, name: str, call: CachedAttention, number: int
+) -> AppendedTensor:
     """A cache as the result of this number."""
     shape = workspace.operand(name).shape
     order = tuple(range(len(shape)))
     tensor = workspace.alias(name, order, shape, order, number)
-    return AppendedTensor(tensor.array, order, workspace.precision, tensor.element, rows=rows)
+    new = _new_rows(workspace, call)
+    return AppendedTensor(tensor.array, order, workspace.precision, tensor.element, new=new)
+
+
+def _new_rows(workspace: Workspace, call: CachedAttention) -> tuple[Any, ...]:
+    """The index of what is written of a cache."""
+    if call.pages is None:
+        return ..., slice(call.keys - call.queries, call.keys), slice(None)
+    ends, past, table = (workspace.operands[name] for name in ("ends", "past", "table"))
+    sequence = np.repeat(np.arange(call.batch), np.diff(ends))
+    places = past[sequence] + np.arange(call.tokens) - ends[sequence]
+    block, within = np.divmod(places, call.pages.block)
+    indices = (table[sequence, block], within)
+    return tuple(
+        workspace.memory.copied(index.astype(np.int64), (0,), workspace.precision).array
+        for index in indices
+    )
 
 
 def _appending(
@@ -88,8 +114,9 @@ def _appending(
     tables = [workspace.operand(n).array for n in ("cosines", "sines") if call.rotated]
     # ONNX Runtime wants heads and rows of tables in multiples of eight elements.
     width = WIDE_BYTES // PRECISIONS[workspace.precision].bytes
+    scales = [workspace.exact(n).array for n in ("key_scales", "value_scales") if call.stored]
     heads = 2 * call.key_heads + (call.heads if call.rotated else 0)
-    threads = call.batch * call.queries * heads * call.size // width
+    threads = call.tokens * heads * call.size // width
     kernel = _kernel(
         workspace.precision,
         (call.heads, call.key_heads, call.size),
@@ -97,14 +124,23 @@ def _appending(
         call.rotated,
         call.interleaved,
         width,
+        call.stored,
+        call.pages is not None,
     )
+    numbers: tuple[Any, ...] = tuple(map(np.uint32, (call.queries, call.keys, call.room)))
+    if call.pages:
+        lengths = (workspace.operand(name).array for name in ("ends", "past", "table"))
+        more = call.pages.width, call.pages.block, call.batch
+        numbers = *lengths, *map(np.uint32, more)
     arguments = (
         *(new * 3)[:3],
         *(tables or new * 2)[:2],
+        *(scales or new * 2)[:2],
         query.array,
         key_cache.array,
         value_cache.array,
-        *map(np.uint32, (call.queries, call.keys, threads)),
+        *numbers,
+        np.uint32(threads),
     )
     return launch(kernel, -(-threads // THREADS), THREADS, arguments)
 
@@ -117,8 +153,17 @@ def _kernel(
     rotated: int,
     interleaved: bool,
     width: int,
+    stored: QuantisedCache | None,
+    paged: bool,
 ) -> Any:
     source = appending_source(
-        precision, sizes, width, rotated, packed=packed, interleaved=interleaved
+        precision,
+        sizes,
+        width,
+        rotated,
+        packed=packed,
+        interleaved=interleaved,
+        stored=stored,
+        paged=paged,
     )
     return cupy.RawKernel(source, "append")

@@ -17,7 +17,8 @@ from benanza_runner.cuda.calls import Attention, CachedAttention
 from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
 from benanza_runner.cuda.kernels.appending import behind_appending
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, launch
-from benanza_runner.cuda.kernels.source.scores import Scoring, scoring_of, scoring_source
+from benanza_runner.cuda.kernels.source.attention.cache_codes import codes_source
+from benanza_runner.cuda.kernels.source.attention.scores import Scoring, scoring_of, scoring_source
 from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_runner.cuda.workspace import Workspace
 from benanza_schemas.events import Variant
@@ -53,6 +54,7 @@ class AttentionKernels:
         arguments = (
             *operands_of(workspace, call),
             result.array,
+            *pages_of(workspace, call),
             np.float32(call.scale),
             *map(np.float32, (*(call.chosen or (0.0, 0.0)), call.cap)),
             *map(np.uint32, (call.heads, call.heads // call.key_heads)),
@@ -78,8 +80,8 @@ class AttentionKernels:
 
 
 def operands_of(workspace: Workspace, call: Attention) -> tuple[Any, ...]:
-    """The queries, keys and values from where they begin, the mask, the sinks and the biases; where
-    there are none, the queries fill their place.
+    """The queries, keys and values from where they begin, the mask, the sinks, the biases and the
+    scales; where there are none, the queries fill their place.
     """
     query, key, value = (
         workspace.operand(name).array.reshape(-1)[start:]
@@ -96,7 +98,19 @@ def operands_of(workspace: Workspace, call: Attention) -> tuple[Any, ...]:
         ("value_bias", call.biased),
     )
     more = (workspace.operand(name).array if there else query for name, there in further)
-    return query, key, value, *more
+    scales = (
+        workspace.exact(name).array if call.stored else query
+        for name in ("key_scales", "value_scales")
+    )
+    return query, key, value, *more, *scales
+
+
+def pages_of(workspace: Workspace, call: Attention) -> tuple[Any, ...]:
+    """What says which keys a sequence has; nothing if they don't lie in blocks."""
+    if call.pages is None:
+        return ()
+    lengths = (workspace.operand(name).array for name in ("ends", "past", "table"))
+    return *lengths, np.uint32(call.pages.width), np.uint32(call.pages.block)
 
 
 def scoring_in(workspace: Workspace, call: Attention) -> Scoring:
@@ -135,6 +149,7 @@ def source(
 #define ROWS {rows}
 #define COLUMNS {-(-width // threads)}
 {scoring_source(scoring)}
+{codes_source(scoring.stored)}
 {_SOURCE}"""
 
 
@@ -152,9 +167,11 @@ __device__ __forceinline__ float over_block(float v, bool largest) {
   for (int i = 1; i < THREADS / 32; ++i) v = largest ? fmaxf(v, parts[i]) : v + parts[i];
   return v;
 }
-extern "C" __global__ void attend(const T* __restrict__ query, const T* __restrict__ key,
-    const T* __restrict__ value, const M* __restrict__ mask, const T* __restrict__ sinks,
-    const T* __restrict__ query_bias, const T* __restrict__ value_bias, T* __restrict__ result,
+extern "C" __global__ void attend(const T* __restrict__ query, const C* __restrict__ key,
+    const C* __restrict__ value, const M* __restrict__ mask, const T* __restrict__ sinks,
+    const T* __restrict__ query_bias, const T* __restrict__ value_bias,
+    const float* __restrict__ key_scales, const float* __restrict__ value_scales,
+    T* __restrict__ result, PAGES
     float scale, float when_true, float when_false, float cap,
     unsigned heads, unsigned by_key, unsigned by_value, unsigned queries, unsigned keys,
     unsigned before, unsigned window,
@@ -165,6 +182,15 @@ extern "C" __global__ void attend(const T* __restrict__ query, const T* __restri
   const unsigned blocks = (queries + ROWS - 1) / ROWS;
   const unsigned head = blockIdx.x / blocks % heads, batch = blockIdx.x / blocks / heads;
   const unsigned first = blockIdx.x % blocks * ROWS, thread = threadIdx.x;
+#if PAGED
+  table += batch * width;
+  query += ends[batch] * qr;
+  result += ends[batch] * yr;
+  queries = ends[batch + 1] - ends[batch];
+  before = past[batch];
+  keys = before + queries;
+  if (first >= queries) return;
+#endif
   query += batch * qb + head * qh;
   key += batch * kb + head / by_key * kh;
   value += batch * vb + head / by_value * vh;
@@ -174,6 +200,7 @@ extern "C" __global__ void attend(const T* __restrict__ query, const T* __restri
     const unsigned row = first + i / SIZE;
     rows[i] = row < queries
         ? scale * biased(load(query[row * qr + i % SIZE * qc]), query_bias, head * SIZE + i % SIZE)
+              * key_scale(key_scales, head / by_key * SIZE + i % SIZE)
         : 0.0f;
   }
   float most[ROWS], sum[ROWS], found[ROWS][COLUMNS];
@@ -186,8 +213,7 @@ extern "C" __global__ void attend(const T* __restrict__ query, const T* __restri
   }
   __syncthreads();
   // What no query of the block sees is not read.
-  const unsigned own = first + before;
-  const unsigned begin = WINDOW && own >= window ? own + 1 - window : 0;
+  const unsigned own = first + before, begin = unseen(own, window);
   const unsigned end = CAUSAL ? min(keys, own + ROWS) : keys;
   for (unsigned start = begin; start < end; start += THREADS) {
     const unsigned at = start + thread, count = min(end - start, (unsigned)THREADS);
@@ -195,10 +221,10 @@ extern "C" __global__ void attend(const T* __restrict__ query, const T* __restri
     #pragma unroll
     for (int r = 0; r < ROWS; ++r) score[r] = 0.0f;
     if (at < end) {
-      const T* mine = key + at * kr;
+      const C* mine = key + row_of(at) * kr;
       #pragma unroll 4
       for (int c = 0; c < SIZE; ++c) {
-        const float k = load(mine[c * kc]);
+        const float k = number(mine, c * kc);
         #pragma unroll
         for (int r = 0; r < ROWS; ++r) score[r] += rows[r * SIZE + c] * k;
       }
@@ -231,10 +257,9 @@ extern "C" __global__ void attend(const T* __restrict__ query, const T* __restri
     for (int c = 0; c < COLUMNS; ++c) {
       const unsigned column = thread + c * THREADS;
       if (column >= WIDTH) continue;
-      const T* mine = value + start * vr + column * vc;
       #pragma unroll 4
       for (unsigned i = 0; i < count; ++i) {
-        const float v = load(mine[i * vr]);
+        const float v = number(value + row_of(start + i) * vr, column * vc);
         #pragma unroll
         for (int r = 0; r < ROWS; ++r) found[r][c] += shares[r * THREADS + i] * v;
       }
@@ -249,7 +274,9 @@ extern "C" __global__ void attend(const T* __restrict__ query, const T* __restri
       const unsigned column = thread + c * THREADS, row = first + r;
       if (column < WIDTH && row < queries)
         result[row * yr + column * yc] = store(
-            biased(all == 0.0f ? 0.0f : found[r][c] / all, value_bias, head * WIDTH + column));
+            biased(all == 0.0f ? 0.0f : found[r][c] / all
+                       * value_scale(value_scales, head / by_value * WIDTH + column),
+                   value_bias, head * WIDTH + column));
     }
   }
 }

@@ -15,10 +15,16 @@ import numpy as np
 from benanza_runner.cuda.calls import Attention, CachedAttention
 from benanza_runner.cuda.candidate import Candidate, refused
 from benanza_runner.cuda.kernels.appending import behind_appending
-from benanza_runner.cuda.kernels.attention import mask_steps, operands_of, scoring_in
+from benanza_runner.cuda.kernels.attention import (
+    mask_steps,
+    operands_of,
+    pages_of,
+    scoring_in,
+)
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, WIDE_BYTES
-from benanza_runner.cuda.kernels.source.scores import Scoring
-from benanza_runner.cuda.kernels.source.split_attention import ROWS, WARPS, source
+from benanza_runner.cuda.kernels.source.attention.cached_rows import line_bytes
+from benanza_runner.cuda.kernels.source.attention.scores import Scoring
+from benanza_runner.cuda.kernels.source.attention.split_attention import KEYS, ROWS, WARPS, source
 from benanza_runner.cuda.workspace import Workspace
 from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.events import Variant
@@ -28,6 +34,9 @@ MOST_ROWS = 64
 """Queries times the heads that share a key: with more, arithmetic counts, and others are faster."""
 
 LARGEST_HEAD = 256
+
+LOADED_BYTES = 32
+"""Of a row, which a warp takes from shared memory at once."""
 
 BLOCKS = (1, 2, 3, 4)
 """How many blocks a multiprocessor gets, at most: the keys are shared out so. With one more than
@@ -62,7 +71,7 @@ class SplitAttention:
         group = call.heads // call.key_heads
         wholes = call.batch * call.key_heads * -(-call.queries * group // ROWS)
         processors = int(cupy.cuda.Device().attributes["MultiProcessorCount"])
-        most = min(MOST_SPLITS, -(-call.keys // LEAST_KEYS))
+        most = min(MOST_SPLITS, -(-_most_keys(call) // LEAST_KEYS))
         for splits in dict.fromkeys(
             min(most, max(1, blocks * processors // wholes)) for blocks in BLOCKS
         ):
@@ -76,22 +85,42 @@ def fits(call: Attention, precision: Precision) -> bool:
     if PRECISIONS[precision].bytes != 2 or any(step[3] != 1 for step in steps):
         return False
     wide = WIDE_BYTES // PRECISIONS[precision].bytes
-    if any(step % wide for of_operand in steps for step in of_operand[:3]):
+    of_keys = WIDE_BYTES if call.stored else wide
+    if any(
+        place % width
+        for of_operand, start, width in zip(steps, starts, (wide, of_keys, of_keys), strict=True)
+        for place in (*of_operand[:3], start)
+    ):
         return False
-    if any(start % wide for start in starts) or call.size % ROWS or call.size > LARGEST_HEAD:
+    if call.size % ROWS or _row_bytes(call) % LOADED_BYTES or call.size > LARGEST_HEAD:
+        return False
+    if call.pages and call.pages.block % KEYS:
         return False
     if call.size != call.width or call.key_heads != call.value_heads:
         return False
     return call.queries * call.heads // call.key_heads <= MOST_ROWS
 
 
+def _most_keys(call: Attention) -> int:
+    """How many keys are read of a sequence: those of pages in windows, and some of their block."""
+    if call.pages and call.window:
+        return min(call.keys, call.window + call.queries + KEYS)
+    return call.keys
+
+
+def _row_bytes(call: Attention) -> int:
+    """Those of a row of keys: of two bytes for each element, or of codes."""
+    return call.size // call.stored.per_byte if call.stored else 2 * call.size
+
+
 def _candidate(workspace: Workspace, call: Attention, wholes: int, splits: int) -> Candidate:
     group = call.heads // call.key_heads
-    per_split = -(-call.keys // splits)
+    per_split = -(-_most_keys(call) // splits)
+    if call.pages:
+        per_split = -(-per_split // KEYS) * KEYS
     result = workspace.result(call.output)
     operands = operands_of(workspace, call)
-    line = 2 * (call.size + 16)
-    round_bytes = 2 * ROWS * line * WARPS
+    round_bytes = 2 * ROWS * line_bytes(_row_bytes(call)) * WARPS
     # Two rounds where two blocks fit so, but not with three.
     stages = 2 if 2 * round_bytes <= HALF_OF_SHARED_BYTES < 3 * round_bytes else 3
     shared = max(stages * round_bytes, 4 * WARPS * ROWS * call.size)
@@ -110,6 +139,7 @@ def _candidate(workspace: Workspace, call: Attention, wholes: int, splits: int) 
         arguments = (
             *operands,
             result.array,
+            *pages_of(workspace, call),
             np.uint64(scratch),
             arrived,
             np.float32(call.scale),

@@ -122,6 +122,8 @@ def attention(workspace: Workspace, call: Attention) -> Build:
             raise UnsupportedError("a cap on the scores of its attention is not tried")
         if call.biased:
             raise UnsupportedError("its attention adds no bias to queries and values")
+        if call.stored or call.pages:
+            raise UnsupportedError("its attention to quantised keys or to pages is not tried")
         queries, keys, batch = call.queries, call.keys, call.batch
         query = (batch, call.heads, queries, call.size), call.query_steps
         key = (batch, call.key_heads, keys, call.size), call.key_steps

@@ -13,6 +13,7 @@ from benanza_runner.cuda.lowering.attention.attention import (
 from benanza_runner.cuda.lowering.attention.cached_attention import GROUPED, lower_cached_attention
 from benanza_runner.cuda.lowering.attention.linear_attention import LINEAR, lower_linear_attention
 from benanza_runner.cuda.lowering.attention.multi_head import MULTI_HEAD, lower_multi_head
+from benanza_runner.cuda.lowering.attention.paged_attention import PAGED, lower_paged_attention
 from benanza_runner.cuda.lowering.attention.projected_attention import (
     PROJECTED,
     lower_projected_attention,
@@ -149,6 +150,8 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
         return Lowered(call, operands, _weights(layer, values, operands))
     if own == GROUPED:
         return Lowered(*lower_cached_attention(layer, values))
+    if own == PAGED:
+        return Lowered(*lower_paged_attention(layer, values))
     if own == MULTI_HEAD:
         return Lowered(*lower_multi_head(layer, values))
     if own == PROJECTED:

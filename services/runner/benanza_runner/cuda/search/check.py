@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import inf
 from typing import Any, NamedTuple
 
-from benanza_runner.cuda.calls import Quantised
+from benanza_runner.cuda.calls import CachedAttention, Quantised
 from benanza_runner.cuda.candidate import Candidate, NotApplicableError, failed
 from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.cuda.elements import FLOAT8
@@ -111,7 +111,7 @@ def tolerance(workspace: Workspace, result: DeviceTensor) -> float:
     if result.element not in EIGHT_BITS:
         return PRECISIONS["fp32"].tolerance
     region = as_region(call, workspace.computed)
-    if isinstance(call, Quantised) or (region is not None and region.rounds):
+    if isinstance(call, (CachedAttention, Quantised)) or (region is not None and region.rounds):
         return max(ROUNDED_TO_FLOAT8 if result.element == FLOAT8 else ROUNDED, allowed)
     return PRECISIONS["fp32"].tolerance
 

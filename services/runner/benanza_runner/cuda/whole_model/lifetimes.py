@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from benanza_runner.cuda.candidate import NO_LIBRARY
 from benanza_runner.cuda.lowering.attention.cached_attention import CACHES, GROUPED
+from benanza_runner.cuda.lowering.attention.paged_attention import PAGED
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED
 from benanza_schemas.program import Program, ProgramStep
@@ -48,7 +49,7 @@ def _in_memory_of_others(step: ProgramStep) -> Iterator[tuple[str, str]]:
     operator = step.layer.operators[0]
     if step.choice is None or step.choice.library == NO_LIBRARY:
         yield viewed(step)
-    elif operator.op_type == GROUPED:
+    elif operator.op_type in (GROUPED, PAGED):
         for before, after in CACHES:
             yield step.names[operator.outputs[after]], step.names[operator.inputs[before]]
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.lowering.attention.cached_attention import GROUPED
+from benanza_runner.cuda.lowering.attention.paged_attention import PAGED
 from benanza_runner.cuda.reference import CpuLayer
 from benanza_runner.cuda.whole_model.lifetimes import last_readers, viewed
 from benanza_runner.cuda.whole_model.model_inputs import model_inputs
@@ -21,9 +22,10 @@ SEED = 20_201_123
 MOST_ERROR = 1e9
 """Stands for errors above it, and for results that are no numbers."""
 
-LENGTHS = {GROUPED: (5, 6)}
-"""The places of an operator's lengths of sequences. Its call takes all sequences to be whole, and a
-model that computes lengths from a random mask would make them longer than their caches.
+LENGTHS = {GROUPED: (5, 6), PAGED: (5, 6, 7)}
+"""The places of an operator's lengths of sequences, and of what says where their keys are. Its call
+takes all sequences to be whole, and a model that computes lengths from a random mask would make
+them longer than their caches.
 """
 
 MOST_ALLOWED = 0.5

@@ -28,6 +28,7 @@ template <typename V> static V min(V a, V b) { return b < a ? b : a; }
 static struct { unsigned x; } blockIdx, blockDim, threadIdx;
 #define rsqrtf(v) (1.0f / sqrtf(v))
 static float __int_as_float(unsigned bits) { float v; memcpy(&v, &bits, 4); return v; }
+static int __float_as_int(float v) { int bits; memcpy(&bits, &v, 4); return bits; }
 """
 THREADS = 64
 ALIGNMENT = 64
@@ -36,7 +37,7 @@ C_TYPES: dict[str, Any] = {"float": ctypes.c_float, "int": ctypes.c_int, "unsign
 
 
 def run(source: str, folder: Path, threads: int, *arguments: Array | float) -> None:
-    """Runs so many threads of the only kernel of a source, on arrays of float32 and numbers.
+    """Runs so many threads of the only kernel of a source, on arrays and numbers.
 
     Arrays have to be `aligned`.
     """
@@ -65,8 +66,9 @@ extern "C" void start({found[2]}, int blocks) {{
 
 
 def aligned(array: Array) -> Array:
-    """A copy as float32 that lies in memory as a GPU's allocations do."""
-    room = np.zeros(array.size + ALIGNMENT, np.float32)
+    """A copy that lies in memory as a GPU's allocations do, of floats as float32."""
+    dtype = np.float32 if array.dtype.kind == "f" else array.dtype
+    room = np.zeros(array.size + ALIGNMENT, dtype)
     first = -room.ctypes.data % ALIGNMENT // room.itemsize
     room[first : first + array.size] = array.reshape(-1)
     return room[first : first + array.size].reshape(array.shape)

@@ -7,8 +7,15 @@ by strides.
 from collections.abc import Mapping, Sequence
 from math import sqrt
 
+from msgspec.structs import replace
+
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Attention
+from benanza_runner.cuda.lowering.attention.dequantised_keys import (
+    dequantising,
+    stored_keys,
+    without,
+)
 from benanza_runner.cuda.lowering.attention.masks import Mask, mask_of
 from benanza_runner.cuda.lowering.strided import reshaped, steps, strided, written
 from benanza_runner.cuda.unsupported import UnsupportedError
@@ -30,6 +37,8 @@ def lower_attention(layer: Layer, values: Mapping[int, Array]) -> Lowering:
 
     Raises `UnsupportedError`.
     """
+    before_it = dequantising(layer)
+    layer = without(layer, before_it)
     position = next(
         n for n, candidate in enumerate(layer.operators) if candidate.op_type == "Attention"
     )
@@ -45,18 +54,18 @@ def lower_attention(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     whole = (query.shape[0], query.shape[1], query.shape[2], key.shape[2])
     before = _before(layer, values, given[6], query.shape[2], key.shape[2])
     mask = Mask() if given[3] == OMITTED else mask_of(layer, values, given[3], whole)
-    operands = {name: values[place.source] for name, place in zip(NAMES, places, strict=True)}
-    weights = {
-        name
-        for name, place in zip(NAMES, places, strict=True)
-        if layer.tensors[place.source].constant
-    }
+    stored, codes = stored_keys(layer, values, *(before_it.get(p.source) for p in places[1:]))
+    read = {n: p.source for n, p in zip(NAMES, places, strict=True) if n not in codes}
+    operands = {name: values[source] for name, source in read.items()} | codes
+    weights = {name for name, source in read.items() if layer.tensors[source].constant}
+    weights |= {f"{name}_scales" for name in NAMES if name in codes}
     if mask.values is not None:
         operands["mask"] = mask.values
         weights |= {"mask"} if mask.fixed else set()
     result = _by_head(written(layer, position), heads)
     starts = [place.start for place in places]
     call = _call(layer, operator, (query, key, value, result), starts, mask, before)
+    call = replace(call, stored=stored)
     return call, operands, frozenset(weights)
 
 

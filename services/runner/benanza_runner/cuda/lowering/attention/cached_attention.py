@@ -1,7 +1,7 @@
 """Attention to a cache of keys and values: ONNX Runtime's GroupQueryAttention.
 
-The cache is one buffer before and after, which the new keys fill to its end. Source: the operator's
-definition in ONNX Runtime.
+The cache is one buffer before and after, to which the new keys are appended; there may be room for
+more. It may be quantised. Source: the operator's definition in ONNX Runtime.
 """
 
 from collections.abc import Mapping
@@ -11,6 +11,7 @@ import numpy as np
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import CachedAttention, Shape
+from benanza_runner.cuda.lowering.attention.cache_scales import quantised_cache
 from benanza_runner.cuda.lowering.strided import known
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer, Operator
@@ -25,6 +26,8 @@ OPERANDS = ("query", "key", "value", "key_cache", "value_cache")
 CACHES = ((3, 1), (4, 2))
 """The places of the caches among the inputs and the outputs."""
 
+SCALES = ("key_scales", "value_scales")
+
 TABLES = {"cosines": 7, "sines": 8}
 """The places of the tables among the inputs."""
 
@@ -36,8 +39,6 @@ BIAS, SINKS = 10, 11
 
 _REFUSED = {
     9: "position_ids",
-    12: "k_scale",
-    13: "v_scale",
     14: "q_norm_weight",
     15: "k_norm_weight",
 }
@@ -54,14 +55,16 @@ def lower_cached_attention(layer: Layer, values: Mapping[int, Array]) -> Lowerin
     _check_caches(layer, operator, inputs)
     _check_attributes(operator, inputs)
     batch, queries, width = layer.tensors[inputs[0]].shape
-    _, key_heads, keys, size = layer.tensors[inputs[3]].shape
-    total = known(layer, operator, 6) if layer.tensors[inputs[6]].value is not None else [keys]
-    if total != [keys]:
-        raise UnsupportedError(f"a {GROUPED} with room for more keys is not supported yet")
+    _, key_heads, room, _ = layer.tensors[inputs[3]].shape
+    stored = quantised_cache(layer, operator, dict(zip(SCALES, inputs[12:14], strict=True)))
+    (keys,) = known(layer, operator, 6) if layer.tensors[inputs[6]].value is not None else [room]
+    if not queries <= keys <= room:
+        raise UnsupportedError(f"a {GROUPED} of {queries} queries and {keys} keys in {room} places")
     window = max(0, operator.integer("local_window_size", -1))
     if window and not operator.integer("causal", 1):
         raise UnsupportedError(f"a {GROUPED} with a window to both sides is not supported yet")
     heads, packed = operator.integer("num_heads"), inputs[1] == OMITTED
+    size = width // (heads + 2 * key_heads * packed)
     operands = {
         name: values[index]
         for name, index in zip(OPERANDS, inputs, strict=False)
@@ -86,6 +89,9 @@ def lower_cached_attention(layer: Layer, values: Mapping[int, Array]) -> Lowerin
         given = values.get(inputs[SINKS])
         operands["sinks"] = np.zeros(heads, np.float32) if given is None else given
         fixed |= {"sinks"} if given is None or _fixed(layer, inputs[SINKS]) else set()
+    if stored:
+        operands |= {n: values[i] for n, i in zip(SCALES, inputs[12:14], strict=True)}
+        fixed |= {*SCALES}
     if size % WIDE or rotated // 2 % WIDE:
         raise UnsupportedError(f"heads that are no multiple of {WIDE} long are not supported yet")
     call = CachedAttention(
@@ -95,6 +101,7 @@ def lower_cached_attention(layer: Layer, values: Mapping[int, Array]) -> Lowerin
         key_heads=key_heads,
         queries=queries,
         keys=keys,
+        room=room,
         size=size,
         scale=operator.number("scale", 0.0) or 1 / sqrt(size),
         causal=bool(operator.integer("causal", 1)) and queries > 1,
@@ -106,8 +113,8 @@ def lower_cached_attention(layer: Layer, values: Mapping[int, Array]) -> Lowerin
         window=window if window < keys else 0,
         cap=operator.number("softcap", 0.0),
         sinks=sinks,
+        stored=stored,
     )
-    assert width == size * (heads + 2 * key_heads * packed), "rows have all heads"
     return call, operands, frozenset(fixed)
 
 
@@ -134,9 +141,6 @@ def _check_attributes(operator: Operator, inputs: tuple[int, ...]) -> None:
             raise _refused(name)
     if operator.integer("sliding_window_cache", 0) > 0:
         raise _refused("sliding_window_cache")
-    for name in ("k_quant_type", "v_quant_type"):
-        if operator.text(name, "NONE") != "NONE":
-            raise _refused(name)
 
 
 def _refused(name: str) -> UnsupportedError:

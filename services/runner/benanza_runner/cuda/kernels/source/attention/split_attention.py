@@ -3,11 +3,15 @@
 A warp has sixteen rows, a row being a query of one of the heads that a key serves, and goes through
 sixteen keys at a time, which it copies to shared memory some rounds ahead. Scores and sums of
 values are products of Tensor Cores. What warps and blocks found is merged by the largest score that
-each has seen. Sources: "Flash-Decoding for long-context inference" (Dao et al., 2023); the layouts
-of `mma.m16n8k16` and `ldmatrix` in NVIDIA's PTX ISA.
+each has seen. Keys and values that are stored as codes become fp16 in registers; their scales are
+those of queries and of sums. Sources: "Flash-Decoding for long-context inference" (Dao et al.,
+2023); the layouts of `mma.m16n8k16` and `ldmatrix` in NVIDIA's PTX ISA.
 """
 
-from benanza_runner.cuda.kernels.source.scores import Scoring, scoring_source
+from benanza_runner.cuda.kernels.source.attention.cache_codes import codes_source
+from benanza_runner.cuda.kernels.source.attention.cached_rows import rows_source
+from benanza_runner.cuda.kernels.source.attention.merging import MERGING
+from benanza_runner.cuda.kernels.source.attention.scores import Scoring, scoring_source
 from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_runner.cuda.kernels.source.tensor_cores import LOADS, instructions
 from benanza_schemas.layer import Precision
@@ -29,14 +33,13 @@ def source(precision: Precision, size: int, stages: int, scoring: Scoring) -> st
 #define STAGES {stages}
 #define WARPS {WARPS}
 {scoring_source(scoring)}
-{instructions(precision)}{LOADS}
-{_SOURCE}"""
+{instructions("fp16" if scoring.stored else precision)}{LOADS}
+{codes_source(scoring.stored)}{rows_source(scoring.stored)}
+{_SOURCE}{MERGING}"""
 
 
 _SOURCE = """
-#define LINE (SIZE + 8 * (1 + SIZE / 8 % 2))  // odd in 16 bytes: rows don't collide
 #define PART (16 * LINE)
-#define CHUNKS (16 * SIZE / 8)
 #define COLUMNS (SIZE / 8)
 
 // The largest or the sum of what so many lanes that follow each other have.
@@ -49,23 +52,36 @@ __device__ __forceinline__ float over_lanes(float v, int lanes, bool largest) {
 }
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restrict__ query,
-    const T* __restrict__ key, const T* __restrict__ value, const M* __restrict__ mask,
+    const C* __restrict__ key, const C* __restrict__ value, const M* __restrict__ mask,
     const T* __restrict__ sinks, const T* __restrict__ query_bias,
-    const T* __restrict__ value_bias, T* __restrict__ result, float* __restrict__ parts,
-    unsigned* __restrict__ arrived, float scale, float when_true, float when_false, float cap,
+    const T* __restrict__ value_bias, const float* __restrict__ key_scales,
+    const float* __restrict__ value_scales, T* __restrict__ result, PAGES
+    float* __restrict__ parts, unsigned* __restrict__ arrived,
+    float scale, float when_true, float when_false, float cap,
     unsigned key_heads, unsigned group, unsigned queries, unsigned keys, unsigned splits,
     unsigned per_split, unsigned before, unsigned window,
     Step qb, Step qh, Step qr, Step kb, Step kh, Step kr, Step vb, Step vh, Step vr,
     Step mb, Step mh, Step mr, Step mc, Step yb, Step yh, Step yr, Step yc) {
-  extern __shared__ __align__(16) T memory[];
+  extern __shared__ __align__(16) char memory[];
   __shared__ float most_of[WARPS][16], sum_of[WARPS][16];
   __shared__ bool last;
-  const unsigned rows = queries * group, tiles = (rows + 15) / 16;
+  const unsigned tiles = (queries * group + 15) / 16;
   const unsigned split = blockIdx.x % splits, whole = blockIdx.x / splits;
   const unsigned tile = whole % tiles, head = whole / tiles % key_heads;
   const unsigned batch = whole / tiles / key_heads;
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const unsigned end = min(keys, (split + 1) * per_split);
+#if PAGED
+  table += batch * width;
+  query += ends[batch] * qr;
+  result += ends[batch] * yr;
+  queries = ends[batch + 1] - ends[batch];
+  before = past[batch];
+  keys = before + queries;
+#endif
+  const unsigned rows = queries * group;
+  // Sixteen keys that begin here lie in one block.
+  const unsigned begin = (PAGED ? unseen(before, window) / 16 * 16 : 0) + split * per_split;
+  const unsigned end = min(keys, begin + per_split);
   key += batch * kb + head * kh;
   value += batch * vb + head * vh;
 
@@ -77,14 +93,19 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
     const T* mine = query + batch * qb + (head * group + row % group) * qh + row / group * qr;
     #pragma unroll
     for (int k = 0; k < SIZE / 16; ++k) {
-      const unsigned column = k * 16 + i / 2 * 8 + lane % 4 * 2;
-      q[k][i] = row < rows ? *(const unsigned*)(mine + column) : 0;
-#if BIASED
+      const unsigned column = query_column(k, i, lane);
+#if BIASED || QUANTISED
+      const unsigned beside = column + BESIDE;
+      q[k][i] = 0;
       if (row < rows) {
-        const unsigned at = (head * group + row % group) * SIZE + column;
-        q[k][i] = packed(biased(load(mine[column]), query_bias, at),
-                         biased(load(mine[column + 1]), query_bias, at + 1));
+        const unsigned own = (head * group + row % group) * SIZE, of_keys = head * SIZE;
+        q[k][i] = packed(biased(load(mine[column]), query_bias, own + column)
+                             * key_scale(key_scales, of_keys + column),
+                         biased(load(mine[beside]), query_bias, own + beside)
+                             * key_scale(key_scales, of_keys + beside));
       }
+#else
+      q[k][i] = row < rows ? *(const unsigned*)(mine + column) : 0;
 #endif
     }
   }
@@ -104,20 +125,24 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
   for (int c = 0; c < COLUMNS; ++c)
     out[c][0] = out[c][1] = out[c][2] = out[c][3] = 0.0f;
 
-  T* const own = memory + warp * STAGES * 2 * PART;
-  const unsigned first = split * per_split + warp * 16, step = WARPS * 16;
+  char* const own = memory + warp * STAGES * 2 * PART;
+  const unsigned first = begin + warp * 16, step = WARPS * 16;
   const unsigned rounds = first < end ? (end - first + step - 1) / step : 0;
+  // Where the keys of the next round are is read a round before they are.
+  Step ahead = rounds > 0 ? row_of(first) : 0;
   auto fetch = [&](unsigned round) {
     if (round < rounds) {
-      T* const to = own + round % STAGES * 2 * PART;
+      char* const to = own + round % STAGES * 2 * PART;
       const unsigned start = first + round * step;
+      const Step place = ahead;
+      if (round + 1 < rounds) ahead = row_of(start + step);
       #pragma unroll
-      for (int i = 0; i < CHUNKS / 32; ++i) {
-        const unsigned chunk = i * 32 + lane, row = chunk / (SIZE / 8), c = chunk % (SIZE / 8) * 8;
+      for (int i = 0; i < ROW / 32; ++i) {
+        const unsigned chunk = i * 32 + lane, row = chunk / (ROW / 16), c = chunk % (ROW / 16) * 16;
         const bool there = start + row < end;
-        const unsigned at = there ? start + row : start;
-        copy(to + row * LINE + c, key + at * kr + c, there);
-        copy(to + PART + row * LINE + c, value + at * vr + c, there);
+        const Step at = there ? place + row : place;
+        copy(to + row * LINE + c, (const char*)(key + at * kr) + c, there);
+        copy(to + PART + row * LINE + c, (const char*)(value + at * vr) + c, there);
       }
     }
     commit_copies();
@@ -129,15 +154,18 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
     wait_for_copies<STAGES - 2>();
     __syncwarp();
     fetch(round + STAGES - 1);
-    const T* const k_part = own + round % STAGES * 2 * PART;
-    const T* const v_part = k_part + PART;
+    const char* const k_part = own + round % STAGES * 2 * PART;
+    const char* const v_part = k_part + PART;
     float score[2][4] = {};
     #pragma unroll
-    for (int k = 0; k < SIZE / 16; ++k) {
-      unsigned b[4];
-      four(b, k_part + (lane % 8 + lane / 16 * 8) * LINE + k * 16 + lane / 8 % 2 * 8);
-      multiply(score[0], q[k], b);
-      multiply(score[1], q[k], b + 2);
+    for (int k = 0; k < SIZE / 16; k += STEPS) {
+      unsigned b[STEPS][4];
+      keys_at(b, k_part, k, lane);
+      #pragma unroll
+      for (int s = 0; s < STEPS; ++s) {
+        multiply(score[0], q[k + s], b[s]);
+        multiply(score[1], q[k + s], b[s] + 2);
+      }
     }
     const unsigned start = first + round * step;
     #pragma unroll
@@ -181,16 +209,16 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
     const unsigned share[4] = {packed(score[0][0], score[0][1]), packed(score[0][2], score[0][3]),
                                packed(score[1][0], score[1][1]), packed(score[1][2], score[1][3])};
     #pragma unroll
-    for (int c = 0; c < COLUMNS; c += 2) {
-      unsigned b[4];
-      four_turned(b, v_part + lane % 16 * LINE + c * 8 + lane / 16 * 8);
+    for (int c = 0; c < COLUMNS; c += TILES) {
+      unsigned b[TILES][2];
+      values_at(b, v_part, c, lane);
       #pragma unroll
-      for (int n = 0; n < 2; ++n) {
+      for (int n = 0; n < TILES; ++n) {
         out[c + n][0] *= factor[0];
         out[c + n][1] *= factor[0];
         out[c + n][2] *= factor[1];
         out[c + n][3] *= factor[1];
-        multiply(out[c + n], share, b + 2 * n);
+        multiply(out[c + n], share, b[n]);
       }
     }
     __syncwarp();
@@ -215,14 +243,14 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
     for (int w = 1; w < WARPS; ++w) larger = fmaxf(larger, most_of[w][row]);
     const float factor = most[h] == NONE ? 0.0f : __expf(most[h] - larger);
     #pragma unroll
-    for (int c = 0; c < COLUMNS; ++c) {
-      const unsigned column = c * 8 + lane % 4 * 2;
-      sums[(warp * 16 + row) * SIZE + column] = factor * out[c][2 * h];
-      sums[(warp * 16 + row) * SIZE + column + 1] = factor * out[c][2 * h + 1];
-    }
+    for (int c = 0; c < COLUMNS; ++c)
+      #pragma unroll
+      for (int i = 0; i < 2; ++i)
+        sums[(warp * 16 + row) * SIZE + result_column(c, i, lane)] = factor * out[c][2 * h + i];
   }
   __syncthreads();
-  const unsigned part = 16 * (SIZE + 2), present = min(16u, rows - tile * 16);
+  const unsigned part = 16 * (SIZE + 2), left = tile * 16;
+  const unsigned present = left < rows ? min(16u, rows - left) : 0;
   float* const mine = parts + (Step)blockIdx.x * part;
   for (unsigned i = threadIdx.x; i < present * SIZE; i += 32 * WARPS) {
     const unsigned row = i / SIZE, column = i % SIZE;
@@ -232,6 +260,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
       found += sums[w * 16 * SIZE + i];
       if (most_of[w][row] != NONE) all += sum_of[w][row] * __expf(most_of[w][row] - larger);
     }
+    found *= value_scale(value_scales, head * SIZE + column);
     if (splits > 1) {
       mine[i] = found;
       if (column == 0) {
@@ -246,57 +275,4 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
     }
   }
   if (splits == 1) return;
-
-  // The block that arrives last merges what all have found.
-  __threadfence();
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    last = atomicAdd(arrived + whole, 1) == splits - 1;
-    if (last) arrived[whole] = 0;
-  }
-  __syncthreads();
-  if (!last) return;
-  __threadfence();
-  // Eight threads look at the parts of a row in turn, and each puts four columns of it together.
-  const float* const found_by = parts + (Step)whole * splits * part;
-  float* const factors = (float*)memory;  // of each part and row
-  const unsigned looked_at = threadIdx.x / 8;
-  const float* const highest = found_by + 16 * SIZE + looked_at;
-  float larger = NONE, all = 0.0f;
-  if (looked_at < present)
-    #pragma unroll 4
-    for (unsigned s = threadIdx.x % 8; s < splits; s += 8)
-      larger = fmaxf(larger, __ldcg(highest + s * part));
-  larger = over_lanes(larger, 8, true);
-  if (looked_at < present)
-    #pragma unroll 4
-    for (unsigned s = threadIdx.x % 8; s < splits; s += 8) {
-      const float most_seen = __ldcg(highest + s * part);
-      const float factor = most_seen == NONE ? 0.0f : __expf(most_seen - larger);
-      factors[s * 16 + looked_at] = factor;
-      all += factor * __ldcg(highest + s * part + 16);
-    }
-  all = over_lanes(all, 8, false);
-  if (looked_at < present && threadIdx.x % 8 == 0)
-    sum_of[0][looked_at] = all == 0.0f ? 0.0f : 1.0f / all;
-  __syncthreads();
-  for (unsigned i = threadIdx.x; i < present * SIZE / 4; i += 32 * WARPS) {
-    const unsigned row = i / (SIZE / 4), column = i % (SIZE / 4) * 4, at = tile * 16 + row;
-    float found[4] = {};
-    #pragma unroll 16
-    for (unsigned s = 0; s < splits; ++s) {
-      const float4 four = __ldcg((const float4*)(found_by + s * part) + i);
-      const float factor = factors[s * 16 + row];
-      found[0] += factor * four.x;
-      found[1] += factor * four.y;
-      found[2] += factor * four.z;
-      found[3] += factor * four.w;
-    }
-    T* const to = result + batch * yb + (head * group + at % group) * yh + at / group * yr;
-    #pragma unroll
-    for (int j = 0; j < 4; ++j)
-      to[(column + j) * yc] = store(biased(found[j] * sum_of[0][row], value_bias,
-                                           (head * group + at % group) * SIZE + column + j));
-  }
-}
 """

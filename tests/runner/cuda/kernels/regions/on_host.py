@@ -18,7 +18,7 @@ from benanza_runner.cuda.feature_maps import feature_maps
 from benanza_runner.cuda.kernels.regions.kernel import NAME, KernelSource, KernelWriter
 from benanza_runner.cuda.kernels.regions.section import RegionResult
 from benanza_runner.cuda.kernels.regions.threads import Threads
-from tests.runner.cuda.kernels.compiler import COMPILER
+from tests.runner.cuda.kernels.compiler import COMPILER, LINKED
 
 _CUDA = """
 #include <math.h>
@@ -135,7 +135,7 @@ def _compiled(kernels: Sequence[_Kernel], folder: Path) -> Iterator[Callable[...
     library = Path(tempfile.mkdtemp(dir=folder)) / "kernels.so"
     written = library.with_suffix(".cpp")
     written.write_text("".join((_CUDA, *spaces, *starts)), encoding="utf-8")
-    subprocess.run([*COMPILER, "-o", library, written, "-lm"], check=True, capture_output=True)
+    subprocess.run([*COMPILER, "-o", library, written, *LINKED], check=True, capture_output=True)
     loaded = ctypes.CDLL(str(library))
     return (loaded[different[text]] for text in texts)
 

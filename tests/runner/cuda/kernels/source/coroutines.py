@@ -9,7 +9,7 @@ import hashlib
 import subprocess
 from pathlib import Path
 
-from tests.runner.cuda.kernels.compiler import COMPILER
+from tests.runner.cuda.kernels.compiler import COMPILER, LINKED
 
 COROUTINES = """
 // Which takes a jump to another stack for an error.
@@ -232,7 +232,7 @@ def compiled(source: str, folder: Path, *, late: bool) -> ctypes.CDLL:
     if not library.exists():
         written = folder / f"{name}.cpp"
         written.write_text(source, encoding="utf-8")
-        subprocess.run([*COMPILER, "-O1", "-o", library, written, "-lm"], check=True)
+        subprocess.run([*COMPILER, "-O1", "-o", library, written, *LINKED], check=True)
     loaded = ctypes.CDLL(str(library))
     ctypes.c_bool.in_dll(loaded, "late").value = late
     return loaded

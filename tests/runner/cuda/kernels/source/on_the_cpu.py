@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from benanza_runner.arrays import Array
-from tests.runner.cuda.kernels.compiler import COMPILER
+from tests.runner.cuda.kernels.compiler import COMPILER, LINKED
 from tests.skipping.programs import need_program
 
 HEAD = """
@@ -55,7 +55,7 @@ extern "C" void start({found[2]}, int blocks) {{
 """
     written, library = folder / f"{name}.cpp", folder / f"{name}.so"
     written.write_text(HEAD + source.replace("#pragma unroll", "//") + start, encoding="utf-8")
-    subprocess.run([*COMPILER, written, "-o", library, "-lm"], check=True)
+    subprocess.run([*COMPILER, written, "-o", library, *LINKED], check=True)
     given = [
         ctypes.c_void_p(value.ctypes.data)
         if isinstance(value, np.ndarray)

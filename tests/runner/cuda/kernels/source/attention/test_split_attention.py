@@ -205,7 +205,7 @@ def test_codes_become_numbers(
     call = replace(call_of(shape, per_byte=stored.per_byte), stored=stored)
     operands = codes(stored, key_heads, size, batch, key_heads, keys, size // stored.per_byte)
     operands["query"] = drawn(1, batch, key_heads * group, queries, size)
-    check(call, operands, splits, True, tmp_path)
+    check(call, operands, splits, tmp_path)
 
 
 @pytest.mark.parametrize(

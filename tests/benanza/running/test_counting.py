@@ -29,8 +29,8 @@ from benanza_schemas.events import (
 from benanza_schemas.layer import Precision
 from benanza_schemas.topics import RESULTS
 from benchmarks.decoders.__main__ import small
-from benchmarks.decoders.building import build
-from benchmarks.decoders.configurations import DECODERS
+from benanza_ingest.decoders.building import build
+from benanza_ingest.decoders.configurations import DECODERS
 from tests.ingest.onnx_text import content
 from tests.ingest.test_core import events_of
 

@@ -108,7 +108,7 @@ class GrowingGraph:
         bias: bool = False,
         length: int | str = "sequence_length",
     ) -> str:
-        """of · weight, quantised if the weights are, and a bias. `of` has rows of so many tokens."""
+        """of · weight, quantised if the weights are, and a bias. `of` has `length` rows each."""
         d, base, shape = self.of, name[1:].replace("/", "."), ("batch_size", length, width)
         if d.quantised:
             inputs = [of, *self.packed(f"{base}.MatMul", depth, width)]

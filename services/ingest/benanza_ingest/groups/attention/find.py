@@ -17,6 +17,7 @@ from benanza_ingest.groups.attention.masks import without_known
 from benanza_ingest.groups.attention.movement import dtype_of, shape_of
 from benanza_ingest.groups.attention.products import Labels, arranged
 from benanza_ingest.groups.attention.scores import Term, rounded, scores, weighted
+from benanza_ingest.groups.attention.sinks import Sinks
 from benanza_ingest.groups.wiring import Wiring
 
 NEWEST = 24
@@ -73,7 +74,8 @@ class Match(NamedTuple):
     `lead` are the axes before those of the matrices, the heads last. `result` is the view that the
     last layer's result is of the values by these axes, query and column. `given` are attributes of
     ONNX's operator other than `scale`. `counts_keys` says that it is told that all keys count: then
-    the last query has the place of the last key, and otherwise the first that of the first.
+    the last query has the place of the last key, and otherwise the first that of the first. `sinks`
+    are those that the softmax has beside the scores.
     """
 
     members: tuple[int, ...]
@@ -84,6 +86,12 @@ class Match(NamedTuple):
     given: tuple[tuple[str, int | float], ...]
     result: Placed
     counts_keys: bool = False
+    sinks: Sinks | None = None
+
+    def added(self) -> tuple[tuple[str, Placed], ...]:
+        """What scores get, apart from numbers: the names of values, and views in their shape."""
+        terms = tuple([(term.name, term.view) for term in self.terms if term.name])
+        return (*terms, self.sinks) if self.sinks else terms
 
 
 def find(wiring: Wiring, position: int) -> Match | None:
@@ -104,7 +112,7 @@ def _written_out(wiring: Wiring, softmax: int) -> Match | None:
     before = scores(wiring, softmax)
     if before is None:
         return None
-    after = weighted(wiring, softmax, before.precision)
+    after = weighted(wiring, softmax, before.precision, before.sinks is not None)
     if after is None:
         return None
     first, second = before.product, after.product
@@ -144,9 +152,11 @@ def _written_out(wiring: Wiring, softmax: int) -> Match | None:
     ):
         axes = (*outer, *matrix)
         operands.append(OfProduct(name, labels, axes, tuple([shape[label] for label in axes])))
-    terms, causal = without_known(
-        wiring, before.terms, (sizes[row], sizes[column]), dtype_of(wiring, names[0])
-    )
+    terms, causal = before.terms, False
+    if before.sinks is None:
+        terms, causal = without_known(
+            wiring, terms, (sizes[row], sizes[column]), dtype_of(wiring, names[0])
+        )
     given: dict[str, int | float] = {"is_causal": 1} if causal else {}
     if before.cap:
         given["softcap"] = rounded(before.cap)
@@ -161,6 +171,7 @@ def _written_out(wiring: Wiring, softmax: int) -> Match | None:
         terms,
         tuple(given.items()),
         transposed(made, tuple([wanted.index(label) for label in second.result])),
+        sinks=before.sinks,
     )
 
 

@@ -41,6 +41,7 @@ LIBRARIES = (
     "TransposedKernels",
     "AttentionKernels",
     "SplitAttention",
+    "LatentAttention",
     "ProjectedAttentions",
     "ExpertKernels",
 )

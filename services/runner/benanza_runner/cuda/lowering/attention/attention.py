@@ -7,6 +7,8 @@ by strides.
 from collections.abc import Mapping, Sequence
 from math import sqrt
 
+from msgspec.structs import replace
+
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Attention
 from benanza_runner.cuda.lowering.attention.masks import Mask, mask_of
@@ -56,7 +58,14 @@ def lower_attention(layer: Layer, values: Mapping[int, Array]) -> Lowering:
         weights |= {"mask"} if mask.fixed else set()
     result = _by_head(written(layer, position), heads)
     starts = [place.start for place in places]
+    shared = (
+        places[1].source == places[2].source
+        and starts[1] == starts[2]
+        and steps(key) == steps(value)
+        and value.shape[3] <= key.shape[3]
+    )
     call = _call(layer, operator, (query, key, value, result), starts, mask, before)
+    call = replace(call, shared=shared)
     return call, operands, frozenset(weights)
 
 

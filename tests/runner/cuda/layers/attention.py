@@ -97,6 +97,11 @@ BACK = "y = Transpose<perm=[0,2,1,3]>(o)"
 PLAIN = "float[2,4,7,16] q, float[2,4,16,9] k, float[2,4,9,8] v"
 NATURAL = "float[2,7,4,16] q0, float[2,9,4,16] k0, float[2,4,9,8] v"
 TURNED = "q = Transpose<perm=[0,2,1,3]>(q0) k = Transpose<perm=[0,2,3,1]>(k0)"
+RANGE = (
+    "zero = Constant<value_int=0>() one = Constant<value_int=1>() nine = Constant<value_int=9>()"
+    " places = Range(zero, nine, one) is = Less(places, first)"
+    " nothing = Constant<value_float=0.0>() row = Where(is, none, nothing) hides = Expand(row, shape)"
+)
 SHAPES = "n5 = Constant<value_ints=[1, 2, 4, 7, 9]>() n4 = Constant<value_ints=[2, 4, 7, 9]>()"
 
 GROUPS = {
@@ -208,6 +213,12 @@ GROUPS = {
         " k0 = Unsqueeze(kept, l1) v = Slice(k0, l0, rank, l3)"
         " k = Transpose<perm=[0,1,3,2]>(k0) a = MatMul(q, k) b = Mul(a, s) p = Softmax(b)"
         " y = MatMul(p, v)",
+    ),
+    "attention with fixed masks of which a part is read": attention(
+        PLAIN,
+        "first = Constant<value_int=2>()"
+        f" shape = Constant<value_ints=[1, 1, 7, 9]>() {RANGE}"
+        " a = MatMul(q, k) b = Add(a, hides) c = Add(b, by_head) p = Softmax(c) y = MatMul(p, v)",
     ),
     "causal attention behind kept keys": behind_kept_keys(),
     "causal attention behind kept keys with a mask": behind_kept_keys("float[4,300]"),

@@ -92,12 +92,12 @@ class Maker:
         return self.add("Transpose", (index,), after, (("perm", order),))
 
     def broadcast(self, index: int, view: Placed) -> int | None:
-        """A tensor with axes of one where a view of four axes repeats it."""
+        """A tensor, or a part of it, with axes of one where a view of four axes repeats it."""
         axes = tuple([() if any(s == 0 for _, s in axis) else axis for axis in view.axes])
         shape = tuple([size_of(axis) for axis in axes])
         own = self.tensors[index].shape
         if whole(shape) != Placed(view.offset, axes) or prod(shape) != prod(own):
-            return None
+            return self.seen(index, Placed(view.offset, axes), shape)
         aligned = len(own) >= 2 and (1,) * (len(shape) - len(own)) + own == shape
         return index if aligned else self.reshaped(index, shape)
 

@@ -12,6 +12,9 @@ from onnx import ModelProto, TensorProto, numpy_helper
 
 from benanza_ingest.decoders.building import build
 from benanza_ingest.decoders.decoder import Crossed, Decoder, Latent
+from benanza_ingest.resolving.fold import Array
+
+Given = dict[str, Array]
 
 TOKENS, BATCH, ENCODED = 9, 2, 7
 
@@ -51,7 +54,7 @@ def test_a_step_continues_a_prompt(kind: str) -> None:
     ids = chance.integers(0, decoder.vocabulary, (BATCH, TOKENS))
     places = np.tile(np.arange(TOKENS), (BATCH, 1))
     states = chance.standard_normal((BATCH, ENCODED, 24)).astype(np.float32)
-    given = {"input_ids": ids, "position_ids": places, "encoder_hidden_states": states}
+    given: Given = {"input_ids": ids, "position_ids": places, "encoder_hidden_states": states}
     whole = run(prompt, given)
     shorter = {"input_ids": ids[:, :-1], "position_ids": places[:, :-1]}
     before = run(prompt, given | shorter)
@@ -68,7 +71,7 @@ def past(name: str) -> str:
     return "past" if "latent" in name else "past_key_values"
 
 
-def run(model: onnxruntime.InferenceSession, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def run(model: onnxruntime.InferenceSession, given: Given) -> Given:
     """The outputs by name, of those inputs that the model has."""
     names = [each.name for each in model.get_inputs()]
     outputs = [each.name for each in model.get_outputs()]
@@ -87,7 +90,7 @@ def session(model: ModelProto) -> onnxruntime.InferenceSession:
     return onnxruntime.InferenceSession(model.SerializeToString())
 
 
-def values(name: str, shape: tuple[int, ...]) -> np.ndarray:
+def values(name: str, shape: tuple[int, ...]) -> Array:
     """A weight. That which makes keys and values of kept vectors is one of both."""
     base, _, part = name.rpartition(".kv_b_proj.")
     if part in ("keys", "values"):

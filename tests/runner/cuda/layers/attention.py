@@ -100,7 +100,8 @@ TURNED = "q = Transpose<perm=[0,2,1,3]>(q0) k = Transpose<perm=[0,2,3,1]>(k0)"
 RANGE = (
     "zero = Constant<value_int=0>() one = Constant<value_int=1>() nine = Constant<value_int=9>()"
     " places = Range(zero, nine, one) is = Less(places, first)"
-    " nothing = Constant<value_float=0.0>() row = Where(is, none, nothing) hides = Expand(row, shape)"
+    " nothing = Constant<value_float=0.0>() row = Where(is, none, nothing)"
+    " hides = Expand(row, shape)"
 )
 SHAPES = "n5 = Constant<value_ints=[1, 2, 4, 7, 9]>() n4 = Constant<value_ints=[2, 4, 7, 9]>()"
 

@@ -271,3 +271,20 @@ def test_a_weight_may_be_the_query() -> None:
     learned = Layer(tuple(tensors), layer.operators, layer.outputs)
     lowered = lower(learned, random_inputs(learned, "fp32"))
     assert lowered.weights == {"query"}
+
+
+def test_sinks_are_those_of_each_head() -> None:
+    layer = GROUPS["attention with sinks and a computed mask"]
+    values = random_inputs(layer, "fp32")
+    lowered = lower(layer, values)
+    assert isinstance(lowered.call, Attention)
+    assert lowered.call.sinks
+    assert (lowered.call.heads, lowered.call.key_heads) == (4, 2)
+    assert "sinks" in lowered.weights
+    sinks = next(at for at, each in enumerate(layer.tensors) if each == weights(4))
+    np.testing.assert_array_equal(lowered.operands["sinks"], values[sinks])
+
+
+def test_values_that_are_the_first_part_of_keys_are_known_as_such() -> None:
+    assert call_of(GROUPS["attention of one query to kept vectors"]).shared
+    assert not call_of(GROUPS["attention of one product"]).shared

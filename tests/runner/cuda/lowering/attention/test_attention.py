@@ -63,9 +63,17 @@ def test_all_groups_of_exported_models_are_one_call(name: str) -> None:
 
 @pytest.mark.parametrize("name", EXPORTED[:1] + EXPORTED[5:7] + EXPORTED[8:])
 def test_a_model_exported_otherwise_has_the_same_calls(name: str) -> None:
-    """Optimised or not: what lies between makes no difference to what is read in place."""
+    """Optimised or not: what lies between makes no difference to what is read in place.
+
+    Masks may differ: of those that an exporter has computed, the files here lack the values, and
+    with these it isn't known that some do nothing.
+    """
     calls, raw = (
-        {call for g in groups(name + end, "attention") if in_place(call := call_of(g))}
+        {
+            replace(call, mask=())
+            for g in groups(name + end, "attention")
+            if in_place(call := call_of(g))
+        }
         for end in ("", "-raw")
     )
     assert calls == raw != set()

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 
-from onnx import ModelProto, TensorProto
+from onnx import TensorProto
 
 from benanza_ingest.decoders.building import build
 from benanza_ingest.decoders.configurations import DECODERS, OTHERS
@@ -61,7 +61,7 @@ def decoder_model(name: str) -> bytes:
                 dim.dim_param = size
             elif size is not None:
                 dim.dim_value = size
-    return _bytes(model)
+    return bytes(model.SerializeToString(deterministic=True))
 
 
 def sizes_for_tables(name: str) -> dict[str, int]:
@@ -88,7 +88,3 @@ def _asked() -> Mapping[str, tuple[Decoder, str]]:
                 asked = replace(made, bits=bits, prompt=form == PREFILL)
                 found[f"{PREFIX}{name}{ending}-{form}"] = asked, form
     return found
-
-
-def _bytes(model: ModelProto) -> bytes:
-    return bytes(model.SerializeToString(deterministic=True))

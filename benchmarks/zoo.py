@@ -5,8 +5,9 @@ python -m benchmarks.zoo > docs/zoo.md
 
 from collections.abc import Iterable
 
-from benanza.publishing.zoo_models import zoo
+from benanza.publishing.zoo_models import whole_zoo
 from benanza.results.publish import ZooModel
+from benanza_ingest.decoders.forms import decoder_names, sizes_for_tables
 from benanza_ingest.extract import extract
 from benanza_ingest.extracted import ExtractedModel
 from benanza_ingest.limits import Limits
@@ -23,9 +24,18 @@ benchmarks.zoo > docs/zoo.md` writes this page.
   batch 1. *GFLOPs* count a multiplication and an addition as two.
 - *paper* is the number of layers in Benanza's paper (Li et al., IPDPSW 2020), of a file that may
   be another one of the same architecture.
-- The nine without a package are in the `onnx` package. The others were exported from PyTorch's
+- The nine without a package are in the `onnx` package. Most others were exported from PyTorch's
   models with random weights, and not optimised; `benanza profile zoo:NAME --framework pytorch`
   runs the same model in PyTorch.
+- Those of `decoder` are made by Benanza, as ONNX Runtime GenAI's builder writes them, in its
+  [own operators](operators.md); of Whisper's and T5's decoders and of DeepSeek's latent
+  attention in ONNX's. Each has four of its blocks, the published widths, heads and
+  vocabulary, and float32; those that have windows attend to everything in the last block. A
+  *step* has one new token of each sequence, and its caches in place: `benanza run
+  zoo:decoder:llama-3.1-8b-step --dim past=1024,4096`. A *prefill* reads `--dim sequence=N`.
+  `--quantised int4` gives the products weights of 4 bits; those of experts have them under
+  `-int4`. The table is for a past of 1,023, or a sequence of 1,024, and as many states of T5's
+  encoder (`--dim encoder=N`).
 
 | model | for | layers | unique | GFLOPs | paper |
 |---|---|---|---|---|---|"""
@@ -74,10 +84,17 @@ PAPER = {
 """Layers, as the paper counts them."""
 
 
-def row(model: ZooModel, extracted: ExtractedModel) -> str:
+def extracted(model: ZooModel) -> ExtractedModel:
+    """What ingest finds in a model, of a decoder at `sizes_for_tables`."""
+    name = model.model.removeprefix(PREFIX)
+    sizes = sizes_for_tables(name) if name in decoder_names() else {}
+    return extract(fetch(model.model, Limits()).content, dims=sizes)
+
+
+def row(model: ZooModel, found: ExtractedModel) -> str:
     """The line of the table for a model, by what ingest found in it."""
     name = model.model.removeprefix(PREFIX)
-    known = [layer for layer in extracted.layers if layer.layer is not None]
+    known = [layer for layer in found.layers if layer.layer is not None]
     unique = len({layer.fingerprint for layer in known})
     gflops = sum(layer.flops for layer in known) / 1e9
     paper = PAPER.get(name, "")
@@ -91,9 +108,7 @@ def page(rows: Iterable[str]) -> str:
 
 def main() -> None:
     """Prints the page."""
-    models = zoo(exported=True).models
-    rows = (row(model, extract(fetch(model.model, Limits()).content)) for model in models)
-    print(page(rows), end="")
+    print(page(row(model, extracted(model)) for model in whole_zoo().models), end="")
 
 
 if __name__ == "__main__":

@@ -39,11 +39,12 @@ def models(incomplete: str) -> list[CompletionItem]:
     files = [CompletionItem(incomplete, type="file")]
     if not incomplete or not (ZOO.startswith(incomplete) or incomplete.startswith(ZOO)):
         return files
+    from benanza_ingest.decoders.forms import decoder_names
     from benanza_ingest.reading.zoo import exported_models, zoo_names
 
     # Shells forget what comes before the item for files.
     return files + beginning(
-        incomplete, (ZOO + name for name in [*zoo_names(), *exported_models()])
+        incomplete, (ZOO + name for name in [*zoo_names(), *exported_models(), *decoder_names()])
     )
 
 

@@ -1,1 +1,1 @@
-"""Today's decoders, of their published sizes, as ONNX Runtime GenAI's builder writes them."""
+"""Benchmarks of today's decoders, beside what runs them elsewhere."""

@@ -15,8 +15,9 @@ from pathlib import Path
 
 from onnx import TensorProto
 
-from benchmarks.decoders.building import build
-from benchmarks.decoders.configurations import DECODERS, Decoder
+from benanza_ingest.decoders.building import build
+from benanza_ingest.decoders.configurations import DECODERS
+from benanza_ingest.decoders.decoder import Decoder
 
 DIMS = "sequence_length=1 past_sequence_length=255 total_sequence_length=256"
 

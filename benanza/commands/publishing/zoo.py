@@ -8,17 +8,18 @@ from benanza.commands.options import Format, format_option, print_json
 @click.command()
 @click.option(
     "--all",
-    "exported",
+    "whole",
     is_flag=True,
-    help="Also those exported from torchvision, timm, transformers and diffusers.",
+    help="Also those exported from torchvision, timm, transformers and diffusers, and decoders.",
 )
 @format_option
-def zoo(*, exported: bool, output: Format) -> None:
+def zoo(*, whole: bool, output: Format) -> None:
     """Models to try, one a line.
 
     They are the nine models inside the onnx package and, with --all, about a hundred that PyTorch
-    exported: real graphs, without weights. --format json says what each is for, where it is from,
-    and under which licence.
+    exported, and decoders of today of which each has a step and a prefill with four blocks: real
+    graphs, without weights. --format json says what each is for, where it is from, and under which
+    licence.
 
     \b
     Examples:
@@ -26,10 +27,12 @@ def zoo(*, exported: bool, output: Format) -> None:
       benanza run $(benanza zoo)
       benanza run zoo:timm:levit_192
       benanza zoo --all | grep swin
+      benanza run zoo:decoder:llama-3.1-8b-step --dim past=1024,4096
     """
-    from benanza.publishing.zoo_models import zoo as known
+    from benanza.publishing.zoo_models import whole_zoo
+    from benanza.publishing.zoo_models import zoo as nine
 
-    zoo_models = known(exported=exported)
+    zoo_models = whole_zoo() if whole else nine(exported=False)
     if output == "json":
         print_json(zoo_models)
         return

@@ -2,7 +2,8 @@
 
 import hashlib
 
-from benanza.publishing.zoo_models import zoo
+from benanza.publishing.zoo_models import whole_zoo, zoo
+from benanza_ingest.decoders.forms import decoder_names
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.source import fetch
 from benanza_ingest.reading.zoo import PREFIX, zoo_names
@@ -15,7 +16,7 @@ def test_the_nine_come_first_and_are_all_unless_more_is_asked_for() -> None:
 
 
 def test_each_has_a_checksum_a_source_and_a_licence() -> None:
-    for each in zoo(exported=True).models:
+    for each in whole_zoo().models:
         assert len(each.sha256) == len(hashlib.sha256().hexdigest())
         assert each.source.partition(" ")[2]
         assert each.licence in ("Apache-2.0", "BSD-3-Clause")
@@ -24,5 +25,11 @@ def test_each_has_a_checksum_a_source_and_a_licence() -> None:
 
 
 def test_checksums_are_those_of_what_is_fetched() -> None:
-    for each in (zoo(exported=True).models[0], zoo(exported=True).models[-1]):
+    models = whole_zoo().models
+    for each in (models[0], models[-1], zoo(exported=True).models[-1]):
         assert fetch(each.model, Limits(), each.sha256).sha256 == each.sha256
+
+
+def test_the_whole_zoo_has_the_decoders_besides() -> None:
+    rest = whole_zoo().models[len(zoo(exported=True).models) :]
+    assert [each.model for each in rest] == [PREFIX + name for name in decoder_names()]

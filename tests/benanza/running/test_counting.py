@@ -15,6 +15,8 @@ from benanza.running.counting import benchmarked_layers, count_layers
 from benanza_backbone.event_log.event_log import EventLog
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_backbone.service.processor import as_message
+from benanza_ingest.decoders.building import build
+from benanza_ingest.decoders.configurations import DECODERS
 from benanza_ingest.limits import Limits
 from benanza_ingest.published import ingest_published
 from benanza_ingest.reading.source import FetchedModel
@@ -29,8 +31,6 @@ from benanza_schemas.events import (
 from benanza_schemas.layer import Precision
 from benanza_schemas.topics import RESULTS
 from benchmarks.decoders.__main__ import small
-from benchmarks.decoders.building import build
-from benchmarks.decoders.configurations import DECODERS
 from tests.ingest.onnx_text import content
 from tests.ingest.test_core import events_of
 

@@ -10,8 +10,9 @@ from benanza.request import RunRequest
 from benanza.results.bounds import LowerBounds
 from benanza.running.pipeline import run
 from benanza_backbone.settings import Settings, load
-from benchmarks.decoders.building import build
-from benchmarks.decoders.configurations import DECODERS, Decoder
+from benanza_ingest.decoders.building import build
+from benanza_ingest.decoders.configurations import DECODERS
+from benanza_ingest.decoders.decoder import Decoder
 from tests.shared import copied
 
 

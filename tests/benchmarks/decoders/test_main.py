@@ -7,8 +7,8 @@ import onnx
 import pytest
 from onnx import TensorProto
 
+from benanza_ingest.decoders.configurations import DECODERS
 from benchmarks.decoders import __main__ as command
-from benchmarks.decoders.configurations import DECODERS
 from benchmarks.real_files import listed
 
 FLOAT16 = TensorProto.FLOAT16

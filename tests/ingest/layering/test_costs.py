@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benanza_ingest.extract import extract
-from benanza_ingest.layering.costs import flops
+from benanza_ingest.layering.costs import flops, moved_bytes
 from benanza_schemas.layer import Attribute, Layer, Operator, Tensor
 from benanza_schemas.operators.table import named
 from tests.ingest.layering.one_layer import one_layer
@@ -45,6 +45,20 @@ def test_several_gathers_of_a_table_read_what_they_write() -> None:
     rows, indices = 4 * 8 * 4, 4 * 8
     assert [layer.bytes for layer in found.layers] == [2 * rows + indices] * 2 + [3 * rows]
     assert group.bytes == 2 * (rows + indices) + rows
+
+
+def test_of_what_is_seen_in_another_shape_a_part_is_read() -> None:
+    """Within a layer, as if nothing lay between; as a result, all of it is read."""
+    whole, seen, part = (Tensor("float32", shape) for shape in ((6, 100), (6, 10, 10), (6, 2, 10)))
+    told = Tensor("int64", (3,), constant=True), *(Tensor("int64", (1,), constant=True),) * 3
+    tensors = (whole, *told, seen, part)
+    operators = (
+        Operator("Reshape", "", 14, (), (0, 1), (5,)),
+        Operator("Slice", "", 13, (), (5, 2, 3, 4), (6,)),
+    )
+    assert moved_bytes(Layer(tensors, operators, (6,))) == 2 * 4 * 120 + 8 * 6
+    both = moved_bytes(Layer(tensors, operators, (5, 6)))
+    assert both == 2 * 4 * 600 + 4 * 120 + 8 * 6
 
 
 def test_a_reduction_reads_each_element_once() -> None:

@@ -44,6 +44,7 @@ LIBRARIES = (
     "AttentionKernels",
     "SplitAttention",
     "LinearAttentionKernels",
+    "LatentAttention",
     "ProjectedAttentions",
     "ExpertKernels",
 )

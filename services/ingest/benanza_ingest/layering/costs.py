@@ -22,6 +22,7 @@ from benanza_ingest.layering.touched import touched
 from benanza_schemas.element_types import size_bytes
 from benanza_schemas.layer import OMITTED, Layer, Operator
 from benanza_schemas.operators.onnxruntime import is_own_operator
+from benanza_schemas.operators.table import RESHAPING
 
 _POINTS = {"nearest": 1, "bilinear": 2, "linear": 2, "bicubic": 4, "cubic": 4}
 """How many elements along an axis make one of a sampled image."""
@@ -83,16 +84,25 @@ def parameters(layer: Layer) -> int:
 
 def _left_alone(layer: Layer, sizes: list[int]) -> int:
     """The bytes of those tensors of which each operator that reads or writes them touches only a
-    part.
+    part. What is only seen in another shape within the layer is the tensor that is seen so.
     """
     whole = {OMITTED}
     parts: dict[int, int] = {}
+    seen: dict[int, int] = {}
     for operator in layer.operators:
+        is_view = operator.op_type in RESHAPING and not operator.domain
+        if is_view and operator.outputs[0] not in layer.outputs:
+            source, *told = operator.inputs
+            seen[operator.outputs[0]] = seen.get(source, source)
+            whole.update(told)
+            continue
         part = touched(layer, operator)
-        whole.update(set(operator.inputs).union(operator.outputs).difference(part))
+        others = set(operator.inputs).union(operator.outputs).difference(part)
+        whole.update(seen.get(index, index) for index in others)
         for index, elements in part.items():
             size = size_bytes(layer.tensors[index].dtype, elements)
-            parts[index] = parts.get(index, 0) + size
+            place = seen.get(index, index)
+            parts[place] = parts.get(place, 0) + size
     return sum([max(0, sizes[i] - size) for i, size in parts.items() if i not in whole])
 
 

@@ -4,10 +4,12 @@ import lzma
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import SplitResult, unquote, unquote_to_bytes, urlsplit
 
+from benanza_ingest.decoders.forms import decoder_model, decoder_names
 from benanza_ingest.errors import ModelError, UnfetchedError
 from benanza_ingest.reading.allowed import Allowed
 from benanza_ingest.reading.download import Read, downloaded
@@ -39,7 +41,8 @@ def location_of(asked: str) -> Location:
         raise ModelError(f"{_text(asked)} is no address: it isn't Unicode; percent-encode it")
     if asked.startswith(PREFIX):
         name = asked.removeprefix(PREFIX)
-        return Location(str(zoo_path(name)), name, asked)
+        where = asked if name in decoder_names() else str(zoo_path(name))
+        return Location(where, name, asked)
     if asked.startswith(("http:", "https:")):
         return Location(asked, _stem(_split(asked).path), asked)
     if asked.startswith("s3:"):
@@ -63,7 +66,7 @@ def opened(location: Location, allowed: Allowed) -> Iterator[Read]:
         allowed.check_object(address)
         source = opened_object(address)
     elif location.uri.startswith(PREFIX):
-        source = _zoo(Path(location.where))
+        source = _decoder(location.name) if location.where == location.uri else _zoo(location.where)
     else:
         source = _file(allowed.file(Path(location.where)))
     with source as read:
@@ -99,9 +102,14 @@ def _text(name: str) -> str:
 
 
 @contextmanager
-def _zoo(path: Path) -> Iterator[Read]:
-    with lzma.open(path) if path.suffix == ".xz" else path.open("rb") as file:
+def _zoo(path: str) -> Iterator[Read]:
+    with lzma.open(path) if path.endswith(".xz") else Path(path).open("rb") as file:
         yield file.read
+
+
+@contextmanager
+def _decoder(name: str) -> Iterator[Read]:
+    yield BytesIO(decoder_model(name)).read
 
 
 @contextmanager
@@ -112,7 +120,7 @@ def _file(path: Path) -> Iterator[Read]:
         with path.open("rb") as file:
             yield file.read
     except FileNotFoundError:
-        known = str(path) in (*zoo_names(), *exported_models())
+        known = str(path) in (*zoo_names(), *exported_models(), *decoder_names())
         mend = f"say {PREFIX}{path}" if known else "`benanza zoo` lists models to try"
         raise UnfetchedError(f"there is no file {path}", mend) from None
     except OSError as error:

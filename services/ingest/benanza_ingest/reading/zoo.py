@@ -1,7 +1,7 @@
 """The zoo: models without weights that need no download.
 
-Nine are in the `onnx` package. The others were exported from PyTorch, and lie compressed in the
-folder beside this file.
+Nine are in the `onnx` package. Others were exported from PyTorch, and lie compressed in the folder
+beside this file. Decoders are made when they are asked for.
 """
 
 from collections.abc import Mapping
@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import onnx
 
+from benanza_ingest.decoders.forms import decoder_names
 from benanza_ingest.errors import ModelError
 
 PREFIX = "zoo:"
@@ -46,7 +47,7 @@ def exported_models() -> Mapping[str, ExportedModel]:
 
 
 def zoo_path(name: str) -> Path:
-    """The file of one of the zoo's models; if it ends with `.xz`, it is compressed so.
+    """The file of one of the zoo's models that has one; if it ends with `.xz`, it is compressed so.
 
     Raises `ModelError` for an unknown name.
     """
@@ -57,7 +58,7 @@ def zoo_path(name: str) -> Path:
         return exported_path(_EXPORTED, name)
     raise ModelError(
         f"no model {name!r} in the zoo; it has {', '.join(sorted(light))}, and "
-        f"{len(exported_models())} that `benanza zoo --all` lists"
+        f"{len(exported_models()) + len(decoder_names())} that `benanza zoo --all` lists"
     )
 
 

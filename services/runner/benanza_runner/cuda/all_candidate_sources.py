@@ -8,6 +8,7 @@ from benanza_runner.cuda.kernels.experts.candidates import ExpertKernels
 from benanza_runner.cuda.kernels.integers.few_rows import FewRowsOfEightBits
 from benanza_runner.cuda.kernels.integers.products import IntegerProducts
 from benanza_runner.cuda.kernels.integers.tensor_cores import EightBitsOnTensorCores
+from benanza_runner.cuda.kernels.latent.attention import LatentAttention
 from benanza_runner.cuda.kernels.movement import MovementKernels
 from benanza_runner.cuda.kernels.one_shot import OneShotCollectives
 from benanza_runner.cuda.kernels.packed.in_fragments import PackedInFragments
@@ -46,7 +47,7 @@ def all_candidate_sources(
     cuBLASLt is asked for at most so many `algorithms` of a call.
     """
     products = CublasLt(algorithms)
-    attentions = graph, AttentionKernels(), SplitAttention()
+    attentions = graph, AttentionKernels(), SplitAttention(), LatentAttention()
     return (
         graph,
         CudnnConvolution(legacy),

@@ -21,7 +21,8 @@ def attention(inputs: str, body: str) -> Layer:
         ' float s = {0.4}, bool[1,1,7,9] seen = ["location": "w"],'
         ' float[1,1,7,9] w = ["location": "w"],'
         ' float[1,4,7,9] by_head = ["location": "w"], float[1,2,1,7,9] windows = ["location": "w"],'
-        ' float[1,1,64,64] square = ["location": "w"]'
+        ' float[1,1,64,64] square = ["location": "w"], float[4] sinks4 = ["location": "w"],'
+        ' float[16] sinks16 = ["location": "w"], float[2] sinks2 = ["location": "w"]'
     )
     return group(f"g ({inputs}) => (y) <{fixed}> {{ {body} }}", "attention")
 
@@ -92,10 +93,39 @@ def of_codes(element: str, keys: int, queries: int = 1, *, written_out: bool = F
     )
 
 
+def with_sinks(
+    queries: int, keys: int, size: int, shared: int, scores: str, more: str = ""
+) -> Layer:
+    """Attention of two heads of keys with sinks, as GPT-OSS has it, and what is done to scores `a`
+    for `c`; each head of keys serves so many of queries.
+    """
+    heads = 2 * shared
+    return attention(
+        f"float[2,{queries},{heads},{size}] q0, float[2,2,{keys},{size}] k0,"
+        f" float[2,2,{keys},{size}] v0{more}",
+        f"n = Constant<value_ints=[2, 2, {shared}, {keys}, {size}]>()"
+        f" f = Constant<value_ints=[2, {heads}, {keys}, {size}]>() l0 = Constant<value_ints=[0]>()"
+        f" last = Constant<value_ints=[-1]>() h = Constant<value_ints=[1, {heads}, 1, 1]>()"
+        f" column = Constant<value_ints=[2, {heads}, {queries}, 1]>()"
+        " k1 = Unsqueeze(k0, l2) k2 = Expand(k1, n) k3 = Reshape(k2, f)"
+        " v1 = Unsqueeze(v0, l2) v2 = Expand(v1, n) v = Reshape(v2, f)"
+        " q = Transpose<perm=[0,2,1,3]>(q0) k = Transpose<perm=[0,1,3,2]>(k3) a = MatMul(q, k)"
+        f" {scores} r = Reshape(sinks{heads}, h) e = Expand(r, column) j = Concat<axis=-1>(c, e)"
+        " t = ReduceMax<keepdims=1>(j, last) d = Sub(j, t) w0 = Softmax(d)"
+        f" w1 = Slice(w0, l0, last, last) o = MatMul(w1, v) {BACK}",
+    )
+
+
 BACK = "y = Transpose<perm=[0,2,1,3]>(o)"
 PLAIN = "float[2,4,7,16] q, float[2,4,16,9] k, float[2,4,9,8] v"
 NATURAL = "float[2,7,4,16] q0, float[2,9,4,16] k0, float[2,4,9,8] v"
 TURNED = "q = Transpose<perm=[0,2,1,3]>(q0) k = Transpose<perm=[0,2,3,1]>(k0)"
+RANGE = (
+    "zero = Constant<value_int=0>() one = Constant<value_int=1>() nine = Constant<value_int=9>()"
+    " places = Range(zero, nine, one) is = Less(places, first)"
+    " nothing = Constant<value_float=0.0>() row = Where(is, none, nothing)"
+    " hides = Expand(row, shape)"
+)
 SHAPES = "n5 = Constant<value_ints=[1, 2, 4, 7, 9]>() n4 = Constant<value_ints=[2, 4, 7, 9]>()"
 
 GROUPS = {
@@ -194,6 +224,29 @@ GROUPS = {
         f"{PLAIN}, float[2,1,7,9] m",
         "a = MatMul(q, k) b = Div(a, s) c = Tanh(b) d = Mul(c, s) e = Add(d, m) p = Softmax(e)"
         " y = MatMul(p, v)",
+    ),
+    "attention with sinks": with_sinks(7, 9, 16, 2, "b = Mul(a, s) c = Add(b, w)"),
+    "attention with sinks and a mask of bools": with_sinks(
+        7, 9, 16, 2, "b = Mul(a, s) c = Where(seen, b, none)"
+    ),
+    "attention with sinks and a computed mask": with_sinks(
+        7, 9, 16, 2, "b = Mul(a, s) c = Add(b, m)", ", float[2,1,7,9] m"
+    ),
+    "attention with sinks, of heads of their own": with_sinks(7, 9, 16, 1, "c = Mul(a, s)"),
+    "attention with sinks of one query": with_sinks(1, 300, 64, 8, "c = Mul(a, s)"),
+    "attention of one query to kept vectors": attention(
+        "float[2,16,1,576] q, float[2,300,576] kept",
+        "l1 = Constant<value_ints=[1]>() l0 = Constant<value_ints=[0]>()"
+        " l3 = Constant<value_ints=[3]>() rank = Constant<value_ints=[512]>()"
+        " k0 = Unsqueeze(kept, l1) v = Slice(k0, l0, rank, l3)"
+        " k = Transpose<perm=[0,1,3,2]>(k0) a = MatMul(q, k) b = Mul(a, s) p = Softmax(b)"
+        " y = MatMul(p, v)",
+    ),
+    "attention with fixed masks of which a part is read": attention(
+        PLAIN,
+        "first = Constant<value_int=2>()"
+        f" shape = Constant<value_ints=[1, 1, 7, 9]>() {RANGE}"
+        " a = MatMul(q, k) b = Add(a, hides) c = Add(b, by_head) p = Softmax(c) y = MatMul(p, v)",
     ),
     "causal attention behind kept keys": behind_kept_keys(),
     "causal attention behind kept keys with a mask": behind_kept_keys("float[4,300]"),

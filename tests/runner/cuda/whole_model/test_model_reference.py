@@ -6,6 +6,8 @@ import msgspec
 import numpy as np
 import pytest
 
+from benanza_ingest.decoders.building import build
+from benanza_ingest.decoders.configurations import DECODERS
 from benanza_ingest.extract import extract
 from benanza_ingest.program import program
 from benanza_runner.cuda.reference import CpuLayer
@@ -19,8 +21,6 @@ from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Choice, Program
 from benchmarks.decoders.__main__ import small
-from benchmarks.decoders.building import build
-from benchmarks.decoders.configurations import DECODERS
 from tests.attending_model import attending_model
 from tests.branching_model import branching_model
 from tests.choosing_model import choosing_model

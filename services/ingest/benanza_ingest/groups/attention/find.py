@@ -10,13 +10,15 @@ from benanza_ingest.groups.attention.layouts import (
     Shape,
     expanded,
     reshaped,
+    sliced,
     transposed,
     whole,
 )
-from benanza_ingest.groups.attention.masks import without_known
+from benanza_ingest.groups.attention.masks import Seen, without_known
 from benanza_ingest.groups.attention.movement import dtype_of, shape_of
 from benanza_ingest.groups.attention.products import Labels, arranged
 from benanza_ingest.groups.attention.scores import Term, rounded, scores, weighted
+from benanza_ingest.groups.attention.sinks import Sinks
 from benanza_ingest.groups.wiring import Wiring
 
 NEWEST = 24
@@ -28,28 +30,32 @@ HEADS = ("q_num_heads", "kv_num_heads", "kv_num_heads")
 class OfProduct(NamedTuple):
     """Queries, keys or values as an operand of a product, with a label for each of its axes.
 
-    Those `wanted` have these sizes: the axes before the matrices, rows and columns.
+    Those `wanted` have these sizes: the axes before the matrices, rows and columns. Only `rows` are
+    read, if there are any: keys and values that some query sees.
     """
 
     name: str
     labels: Labels
     wanted: Labels
     shape: Shape
+    rows: range = range(0)
 
     def seen(self, view: Placed) -> Placed | None:
         """Where the matrices are, if the value is seen so."""
-        return arranged(view, self.labels, self.wanted, self.shape)
+        return _of_rows(arranged(view, self.labels, self.wanted, self.shape), self.rows)
 
 
 class OfOperator(NamedTuple):
     """The same of ONNX's operator, of this shape by batch, head, row and column.
 
-    With three axes, the last one holds the columns of all heads. Each head is `repeated`.
+    With three axes, the last one holds the columns of all heads. Each head is `repeated`. `rows`
+    are as in `OfProduct`.
     """
 
     name: str
     shape: Shape
     repeated: int
+    rows: range = range(0)
 
     def seen(self, view: Placed) -> Placed | None:
         """Where the matrices are, if the value is seen so."""
@@ -61,7 +67,13 @@ class OfOperator(NamedTuple):
             view = transposed(by_row, (0, 2, 1, 3))
         axes = list(view.axes)
         axes[1] += ((self.repeated, 0),) if self.repeated > 1 else ()
-        return Placed(view.offset, tuple(axes))
+        return _of_rows(Placed(view.offset, tuple(axes)), self.rows)
+
+
+def _of_rows(view: Placed, rows: range) -> Placed | None:
+    if not rows:
+        return view
+    return sliced(view, len(view.axes) - 2, rows.start, len(rows), 1)
 
 
 Operand = OfProduct | OfOperator
@@ -73,7 +85,8 @@ class Match(NamedTuple):
     `lead` are the axes before those of the matrices, the heads last. `result` is the view that the
     last layer's result is of the values by these axes, query and column. `given` are attributes of
     ONNX's operator other than `scale`. `counts_keys` says that it is told that all keys count: then
-    the last query has the place of the last key, and otherwise the first that of the first.
+    the last query has the place of the last key, and otherwise the first that of the first. `sinks`
+    are those that the softmax has beside the scores.
     """
 
     members: tuple[int, ...]
@@ -84,6 +97,12 @@ class Match(NamedTuple):
     given: tuple[tuple[str, int | float], ...]
     result: Placed
     counts_keys: bool = False
+    sinks: Sinks | None = None
+
+    def added(self) -> tuple[tuple[str, Placed], ...]:
+        """What scores get, apart from numbers: the names of values, and views in their shape."""
+        terms = tuple([(term.name, term.view) for term in self.terms if term.name])
+        return (*terms, self.sinks) if self.sinks else terms
 
 
 def find(wiring: Wiring, position: int) -> Match | None:
@@ -104,7 +123,7 @@ def _written_out(wiring: Wiring, softmax: int) -> Match | None:
     before = scores(wiring, softmax)
     if before is None:
         return None
-    after = weighted(wiring, softmax, before.precision)
+    after = weighted(wiring, softmax, before.precision, before.sinks is not None)
     if after is None:
         return None
     first, second = before.product, after.product
@@ -136,6 +155,11 @@ def _written_out(wiring: Wiring, softmax: int) -> Match | None:
         return None
     if not _same_type(wiring, names):
         return None
+    left = without_known(
+        wiring, before.terms, (sizes[row], sizes[column]), dtype_of(wiring, names[0])
+    )
+    if left.causal and before.sinks:
+        left = Seen(before.terms, False, range(sizes[column]))
     operands = []
     for name, labels, outer, matrix, shape in (
         (names[0], first.labels[1 - key], leading, (row, first.summed), sizes),
@@ -143,11 +167,10 @@ def _written_out(wiring: Wiring, softmax: int) -> Match | None:
         (names[2], theirs, later, (summed, *width), last),
     ):
         axes = (*outer, *matrix)
-        operands.append(OfProduct(name, labels, axes, tuple([shape[label] for label in axes])))
-    terms, causal = without_known(
-        wiring, before.terms, (sizes[row], sizes[column]), dtype_of(wiring, names[0])
-    )
-    given: dict[str, int | float] = {"is_causal": 1} if causal else {}
+        read = left.keys if matrix[0] in (column, summed) else range(0)
+        sizes_of_axes = tuple([shape[label] for label in axes])
+        operands.append(OfProduct(name, labels, axes, sizes_of_axes, read))
+    given: dict[str, int | float] = {"is_causal": 1} if left.causal else {}
     if before.cap:
         given["softcap"] = rounded(before.cap)
     if before.precision:
@@ -158,9 +181,10 @@ def _written_out(wiring: Wiring, softmax: int) -> Match | None:
         tuple(operands),
         lead,
         before.scale,
-        terms,
+        left.terms,
         tuple(given.items()),
         transposed(made, tuple([wanted.index(label) for label in second.result])),
+        sinks=before.sinks,
     )
 
 
@@ -195,6 +219,10 @@ def _operator(wiring: Wiring, position: int) -> Match | None:
     for name in ("is_causal", "softmax_precision"):
         value = wiring.layers[position].attribute(name)
         given |= {name: value} if isinstance(value, int) and value else {}
+    if terms and not given.get("is_causal"):
+        left = without_known(wiring, terms, (queries, keys), dtype_of(wiring, node.inputs[0]))
+        terms, given = left.terms, given | ({"is_causal": 1} if left.causal else {})
+        operands[1:] = [operand._replace(rows=left.keys) for operand in operands[1:]]
     cap = wiring.layers[position].attribute("softcap")
     given |= {"softcap": cap} if isinstance(cap, float) and cap else {}
     counted = next(iter(node.inputs[6:7]), "")

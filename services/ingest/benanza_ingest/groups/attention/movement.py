@@ -86,7 +86,7 @@ def _axis(wiring: Wiring, position: int, default: int, rank: int) -> int:
 
 def _sliced(wiring: Wiring, position: int, view: Placed, shape: Shape) -> Placed | None:
     inputs = wiring.node(position).inputs
-    starts, axes, steps = (_numbers(wiring, position, slot) for slot in (1, 3, 4))
+    starts, axes, steps = (numbers(wiring, position, slot) for slot in (1, 3, 4))
     # Before version 10, these are attributes.
     if starts is None or (axes is None and any(inputs[3:4])) or (steps is None and any(inputs[4:])):
         return None
@@ -104,7 +104,7 @@ def _sliced(wiring: Wiring, position: int, view: Placed, shape: Shape) -> Placed
 
 def _gathered(wiring: Wiring, position: int, view: Placed, shape: Shape) -> Placed | None:
     """A Gather of places with equal distances is a slice."""
-    places = _numbers(wiring, position, 1)
+    places = numbers(wiring, position, 1)
     if not places:
         return None
     axis = _axis(wiring, position, 0, len(view.axes))
@@ -117,7 +117,7 @@ def _gathered(wiring: Wiring, position: int, view: Placed, shape: Shape) -> Plac
     return None if part is None else reshaped(part, shape)
 
 
-def _numbers(wiring: Wiring, position: int, slot: int) -> list[int] | None:
+def numbers(wiring: Wiring, position: int, slot: int) -> list[int] | None:
     """The whole numbers that a layer reads as an input, if they are known."""
     inputs, constants = wiring.node(position).inputs, wiring.graph.constants
     if slot >= len(inputs) or inputs[slot] not in constants:

@@ -85,7 +85,7 @@ def _proposals(
         for operand, path in zip(match.operands, paths, strict=True)
     ]
     writers = wiring.writers
-    masks = {writers[term.name] for term in match.terms if term.name in writers}
+    masks = {writers[name] for name, _ in match.added() if name in writers}
     tails = _tails(wiring, match)
     for in_place, starts in ((False, alone), (True, [0] * len(paths))):
         read = _in_place(wiring, match, paths, starts, masks)
@@ -201,7 +201,7 @@ def _in_place(
 
     None if not even the operands as they come have each head in its place.
     """
-    added = tuple([term.view for term in match.terms if term.name])
+    added = tuple([view for _, view in match.added()])
     for kept in ((0, 1, 2), (1, 2), (0, 2), (0, 1), ()):
         wanted = [start if n in kept else len(paths[n]) for n, start in enumerate(starts)]
         chosen, views = _closed(wiring, match, paths, wanted, masks)
@@ -234,11 +234,11 @@ def _proposal(
     heads = by_head((*read.views, tail.placed), match.lead)
     if heads is None:
         return None
-    sources = *read.sources, *(term.name for term in match.terms if term.name)
+    sources = *read.sources, *(name for name, _ in match.added())
     names = tuple(dict.fromkeys(sources))
     terms = tuple([term._replace(name=term.name and "mask") for term in match.terms])
     asked = (
-        Function(read.scale, terms, match.given, match.counts_keys),
+        Function(read.scale, terms, match.given, match.counts_keys, match.sinks is not None),
         tuple([_tensor(wiring, name) for name in names]),
         tuple([names.index(name) for name in sources]),
         heads,

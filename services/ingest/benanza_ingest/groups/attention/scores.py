@@ -9,6 +9,7 @@ import numpy as np
 from benanza_ingest.groups.attention.layouts import Placed, expanded, reshaped, whole
 from benanza_ingest.groups.attention.movement import dtype_of, shape_of
 from benanza_ingest.groups.attention.products import Contraction, contraction
+from benanza_ingest.groups.attention.sinks import Sinks, appended, drops_sinks
 from benanza_ingest.groups.wiring import OUTSIDE, Wiring
 from benanza_schemas.element_types import TO_ONNX
 
@@ -37,7 +38,8 @@ class Scores(NamedTuple):
 
     `terms` are done one after the other to zeros, and added to the scores times `scale`, or to
     `cap * tanh(scale * score / cap)` if there is a `cap`. `precision` is ONNX's number of the type
-    in which the softmax is computed, zero if that is the type of the scores.
+    in which the softmax is computed, zero if that is the type of the scores. `sinks` are those that
+    the softmax has beside them, if there are any.
     """
 
     members: tuple[int, ...]
@@ -46,6 +48,7 @@ class Scores(NamedTuple):
     cap: float
     terms: tuple[Term, ...]
     precision: int
+    sinks: Sinks | None = None
 
 
 class Weighted(NamedTuple):
@@ -96,7 +99,8 @@ def scores(wiring: Wiring, softmax: int) -> Scores | None:
     axis = wiring.layers[softmax].attribute("axis")
     if not isinstance(axis, int) or axis % max(rank, 1) != rank - 1:
         return None
-    path = _path(wiring, name, LONGEST)
+    joined = appended(wiring, softmax)
+    path = _path(wiring, joined.scores if joined else name, LONGEST)
     if path is None:
         return None
     product = contraction(wiring, path[0][0])
@@ -131,8 +135,12 @@ def scores(wiring: Wiring, softmax: int) -> Scores | None:
             term = _term(wiring, position, carrier)
             seen = whole(shape_of(wiring, term.name))
             terms.append(term._replace(view=expanded(seen, shape)))
-    members = *(position for position, _ in path), softmax
-    found = Scores(members, product, scale, cap, tuple(terms), precision)
+    members = [position for position, _ in path]
+    if joined and (precision or cap):
+        return None
+    members += [*(joined.members if joined else ()), softmax]
+    sinks = joined.sinks if joined else None
+    found = Scores(tuple(members), product, scale, cap, tuple(terms), precision, sinks)
     return found if dtype in FLOATS else None
 
 
@@ -197,8 +205,10 @@ def _term(wiring: Wiring, position: int, carrier: str) -> Term:
     )
 
 
-def weighted(wiring: Wiring, softmax: int, precision: int) -> Weighted | None:
-    """The product of a softmax with values, if nothing else becomes of it."""
+def weighted(wiring: Wiring, softmax: int, precision: int, sinks: bool) -> Weighted | None:
+    """The product of a softmax with values, if nothing else becomes of it. Of one with `sinks`,
+    these have to be dropped before.
+    """
     position, members, swapped = softmax, list[int](), False
     source = wiring.node(softmax)
     if any(source.outputs[1:]):
@@ -219,7 +229,7 @@ def weighted(wiring: Wiring, softmax: int, precision: int) -> Weighted | None:
             return None
         product = contraction(wiring, follower)
         if product is not None:
-            if precision:
+            if precision or sinks:
                 return None
             return Weighted(tuple(members), product, product.operands.index(name), swapped)
         if node.inputs[0] != name:
@@ -230,6 +240,8 @@ def weighted(wiring: Wiring, softmax: int, precision: int) -> Weighted | None:
             if wiring.layers[follower].attribute("perm") != (*range(rank - 2), rank - 1, rank - 2):
                 return None
             swapped = not swapped
+        elif sinks and not swapped and drops_sinks(wiring, follower):
+            sinks = False
         elif layer.op == "Cast" and layer.kind != "view":
             if not precision or dtype_of(wiring, node.outputs[0]) not in FLOATS:
                 return None

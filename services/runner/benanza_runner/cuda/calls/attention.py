@@ -60,7 +60,8 @@ class Attention(msgspec.Struct, frozen=True):
     there are `sinks`, the operand of this name has a number for each head, which the softmax has as
     the score of one more key, whose value is zero. If `biased`, the operands `query_bias` and
     `value_bias` have rows of `size` and of `width` for each head, which are added to those of
-    queries and of values; a query that sees no key isn't expected then.
+    queries and of values; a query that sees no key isn't expected then. If `shared`, the first
+    elements of the rows of keys are those of values, and both operands are the same memory.
 
     If keys and values are `stored` as codes, their steps and starts count elements of the operands,
     and those of int4 are adjacent in a row.
@@ -97,6 +98,7 @@ class Attention(msgspec.Struct, frozen=True):
     biased: bool = False
     stored: QuantisedCache | None = None
     pages: Pages | None = None
+    shared: bool = False
 
 
 class CachedAttention(msgspec.Struct, frozen=True):

@@ -18,6 +18,7 @@ from benanza_runner.cuda.lowering.attention.projected_attention import (
     PROJECTED,
     lower_projected_attention,
 )
+from benanza_runner.cuda.lowering.attention.sinks import has_sinks, lower_attention_with_sinks
 from benanza_runner.cuda.lowering.collectives import lower_collective
 from benanza_runner.cuda.lowering.elementwise.chains import is_chain, lower_elementwise
 from benanza_runner.cuda.lowering.elementwise.generated import GENERATED, lower_generated
@@ -184,6 +185,8 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
         return Lowered(*lower_region(layer, values, lower))
     if is_attention(layer):
         return Lowered(*lower_attention(layer, values))
+    if has_sinks(layer):
+        return Lowered(*lower_attention_with_sinks(layer, values))
     if is_quantised(layer):
         if _is_depthwise(layer, product_of(layer)):
             return Lowered(*lower_region(*with_float_weights(layer, values), lower))

@@ -63,9 +63,17 @@ def test_all_groups_of_exported_models_are_one_call(name: str) -> None:
 
 @pytest.mark.parametrize("name", EXPORTED[:1] + EXPORTED[5:7] + EXPORTED[8:])
 def test_a_model_exported_otherwise_has_the_same_calls(name: str) -> None:
-    """Optimised or not: what lies between makes no difference to what is read in place."""
+    """Optimised or not: what lies between makes no difference to what is read in place.
+
+    Masks may differ: of those that an exporter has computed, the files here lack the values, and
+    with these it isn't known that some do nothing.
+    """
     calls, raw = (
-        {call for g in groups(name + end, "attention") if in_place(call := call_of(g))}
+        {
+            replace(call, mask=())
+            for g in groups(name + end, "attention")
+            if in_place(call := call_of(g))
+        }
         for end in ("", "-raw")
     )
     assert calls == raw != set()
@@ -271,3 +279,20 @@ def test_a_weight_may_be_the_query() -> None:
     learned = Layer(tuple(tensors), layer.operators, layer.outputs)
     lowered = lower(learned, random_inputs(learned, "fp32"))
     assert lowered.weights == {"query"}
+
+
+def test_sinks_are_those_of_each_head() -> None:
+    layer = GROUPS["attention with sinks and a computed mask"]
+    values = random_inputs(layer, "fp32")
+    lowered = lower(layer, values)
+    assert isinstance(lowered.call, Attention)
+    assert lowered.call.sinks
+    assert (lowered.call.heads, lowered.call.key_heads) == (4, 2)
+    assert "sinks" in lowered.weights
+    sinks = next(at for at, each in enumerate(layer.tensors) if each == weights(4))
+    np.testing.assert_array_equal(lowered.operands["sinks"], values[sinks])
+
+
+def test_values_that_are_the_first_part_of_keys_are_known_as_such() -> None:
+    assert call_of(GROUPS["attention of one query to kept vectors"]).shared
+    assert not call_of(GROUPS["attention of one product"]).shared

@@ -5,6 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benanza_ingest.decoders.building import build
+from benanza_ingest.decoders.configurations import DECODERS
+from benanza_ingest.decoders.decoder import Decoder
 from benanza_ingest.extract import extract
 from benanza_runner.cuda.calls import MixtureOfExperts
 from benanza_runner.cuda.lowering.lower import lower
@@ -12,8 +15,6 @@ from benanza_runner.cuda.reference import random_inputs
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.onnx_layers.precision import retyped
 from benanza_schemas.layer import Layer
-from benchmarks.decoders.building import build
-from benchmarks.decoders.configurations import DECODERS, Decoder
 from tests.runner.cuda.layers.experts import mixture, packed_mixture
 
 STEP = {"batch_size": 3, "sequence_length": 1, "past_sequence_length": 9}

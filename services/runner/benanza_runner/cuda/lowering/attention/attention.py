@@ -64,8 +64,14 @@ def lower_attention(layer: Layer, values: Mapping[int, Array]) -> Lowering:
         weights |= {"mask"} if mask.fixed else set()
     result = _by_head(written(layer, position), heads)
     starts = [place.start for place in places]
+    shared = (
+        places[1].source == places[2].source
+        and starts[1] == starts[2]
+        and steps(key) == steps(value)
+        and value.shape[3] <= key.shape[3]
+    )
     call = _call(layer, operator, (query, key, value, result), starts, mask, before)
-    call = replace(call, stored=stored)
+    call = replace(call, stored=stored, shared=shared)
     return call, operands, frozenset(weights)
 
 

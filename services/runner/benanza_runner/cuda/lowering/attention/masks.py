@@ -10,6 +10,7 @@ import numpy as np
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Shape
+from benanza_runner.cuda.lowering.strided import seen
 from benanza_runner.cuda.lowering.written_out.writing import given
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.element_types import FLOATS
@@ -123,6 +124,8 @@ def _fixed(
         return present[0]
     if operator.op_type in RESHAPING:
         return present[0].reshape(layer.tensors[index].shape)
+    if operator.op_type == "Slice":
+        return seen(layer, operator, index, present[0])
     compute = COMPUTED.get(operator.op_type)
     if compute is None:
         return None

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from onnx import TensorProto, helper
 
-from benchmarks.decoders.growing import OWN, TOKENS, GrowingGraph
+from benanza_ingest.decoders.growing import OWN, TOKENS, GrowingGraph
 
 Tables = tuple[str, str]
 """The names of a table of cosines and of one of sines."""
@@ -69,7 +69,7 @@ def rotary_tables(graph: GrowingGraph, total: str, window: int) -> Tables:
     return names
 
 
-def attention(graph: GrowingGraph, layer: int, of: str, known: Lengths) -> str:
+def attention(graph: GrowingGraph, layer: int, of: str, *, known: Lengths) -> str:
     """Adds grouped-query attention to `of` and to what is kept, with its projections."""
     d, base = graph.of, f"/model/layers.{layer}/attn"
     wide, window = d.heads * d.head_size, d.window_of(layer)
@@ -96,7 +96,14 @@ def attention(graph: GrowingGraph, layer: int, of: str, known: Lengths) -> str:
         do_rotary=int(d.fused_rotation),
         rotary_interleaved=0,
     )
-    graph.nodes[-1].output.extend(f"present.{layer}.{name}" for name in ("key", "value"))
+    for part in ("key", "value"):
+        shapes = (
+            ("batch_size", d.kv_heads, f"{length}_sequence_length", d.head_size)
+            for length in ("past", "total")
+        )
+        graph.before.append(graph.typed(f"past_key_values.{layer}.{part}", next(shapes)))
+        graph.after.append(graph.typed(f"present.{layer}.{part}", next(shapes)))
+        graph.nodes[-1].output.append(f"present.{layer}.{part}")
     return graph.product(f"{base}/o_proj", out, wide, d.hidden, d.output_bias)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from onnx import NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
-from benchmarks.decoders.configurations import BLOCK, Decoder
+from benanza_ingest.decoders.decoder import BLOCK, Decoder
 
 Shape = tuple[int | str, ...]
 TOKENS: Shape = ("batch_size", "sequence_length")
@@ -20,7 +20,8 @@ OWN: dict[str, Any] = {"domain": "com.microsoft"}
 
 
 class GrowingGraph:
-    """The nodes, weights and types of a decoder's graph so far.
+    """The nodes, weights and types of a decoder's graph so far. `before` and `after` are the inputs
+    and outputs beside those of tokens and scores, such as what is kept.
 
     Weights are external data of a file that needn't be there, so that a model is small.
     """
@@ -30,6 +31,8 @@ class GrowingGraph:
         self.nodes: list[NodeProto] = []
         self.weights: dict[str, TensorProto] = {}
         self.types: list[ValueInfoProto] = []
+        self.before: list[ValueInfoProto] = []
+        self.after: list[ValueInfoProto] = []
         self._offset = 0
         self._as_cast: dict[str, str] = {}
 
@@ -56,6 +59,13 @@ class GrowingGraph:
         """Outputs of the last node, all of one type; "" is left out."""
         self.nodes[-1].output.extend(names)
         self.types += [self.typed(name, shape, dtype) for name in names if name]
+
+    def result(self, name: str, shape: Shape) -> str:
+        """Makes the last node's first output one of the model's, of this name."""
+        self.nodes[-1].output[0] = name
+        self.types.pop()
+        self.after.append(self.typed(name, shape))
+        return name
 
     def weight(self, name: str, shape: Sequence[int], dtype: int | None = None) -> str:
         """A weight, which several nodes may read."""
@@ -89,9 +99,17 @@ class GrowingGraph:
             names.append(self.weight(f"{name}.weight_zp", points, TensorProto.UINT8))
         return names
 
-    def product(self, name: str, of: str, depth: int, width: int, bias: bool = False) -> str:
-        """of · weight, quantised if the weights are, and a bias."""
-        d, base, shape = self.of, name[1:].replace("/", "."), (*TOKENS, width)
+    def product(
+        self,
+        name: str,
+        of: str,
+        depth: int,
+        width: int,
+        bias: bool = False,
+        length: int | str = "sequence_length",
+    ) -> str:
+        """of · weight, quantised if the weights are, and a bias. `of` has `length` rows each."""
+        d, base, shape = self.of, name[1:].replace("/", "."), ("batch_size", length, width)
         if d.quantised:
             inputs = [of, *self.packed(f"{base}.MatMul", depth, width)]
             kinds: dict[str, Any] = {"K": depth, "N": width, "bits": d.bits, "block_size": BLOCK}
@@ -110,20 +128,24 @@ class GrowingGraph:
             return of
         return self.node(name, [of, self.constant(scale, self.of.precision)], (*TOKENS, width))
 
-    def norm(self, name: str, of: str, skip: str = "", last: bool = False) -> tuple[str, str]:
-        """The normalised `of`, or `of + skip`, and that sum, which the last norm doesn't give.
+    def norm(
+        self, name: str, of: str, skip: str = "", last: bool = False, width: int = 0
+    ) -> tuple[str, str]:
+        """The normalised `of`, or `of + skip`, and that sum, which the last norm doesn't give. Rows
+        have `width` elements, 0 stands for a layer's.
 
         Gemma's norms are computed in float32, between Casts.
         """
-        d, base, shape = self.of, name[1:].replace("/", "."), (*TOKENS, self.of.hidden)
+        width = width or self.of.hidden
+        d, base, shape = self.of, name[1:].replace("/", "."), (*TOKENS, width)
         dtype = TensorProto.FLOAT if d.four_norms else d.precision
         cast = dtype != d.precision
         parts = [of, skip] if skip else [of]
         if cast:
             parts = [self._cast(part, dtype) for part in parts]
-        inputs = [*parts, self.weight(f"{base}.weight", (d.hidden,), dtype)]
+        inputs = [*parts, self.weight(f"{base}.weight", (width,), dtype)]
         if not d.simple_norm:
-            inputs.append(self.weight(f"{base}.bias", (d.hidden,), dtype))
+            inputs.append(self.weight(f"{base}.bias", (width,), dtype))
         operator = f"{'Skip' * bool(skip)}{'Simplified' * d.simple_norm}LayerNormalization"
         kinds: dict[str, Any] = OWN if skip else {"axis": -1, "stash_type": 1}
         out = self.node(f"{name}/{operator}", inputs, shape, dtype, epsilon=1e-5, **kinds)

@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto, TypeProto, helper
 
+from benanza_ingest.decoders.building import build
+from benanza_ingest.decoders.configurations import DECODERS
+from benanza_ingest.decoders.decoder import BLOCK, Decoder
 from benanza_ingest.extract import extract
 from benanza_ingest.extracted import ExtractedGroup, ExtractedLayer
 from benanza_schemas.vocabulary import STATE_AS_WRITTEN
-from benchmarks.decoders.building import build
-from benchmarks.decoders.configurations import BLOCK, DECODERS, Decoder
 
 FREE = {"Reshape", "Shape", "Transpose", "Greater", "If"}
 """Views, and what is computed from constants and shapes alone."""

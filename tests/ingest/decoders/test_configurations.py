@@ -2,7 +2,8 @@
 
 import pytest
 
-from benchmarks.decoders.configurations import DECODERS, Decoder
+from benanza_ingest.decoders.configurations import DECODERS
+from benanza_ingest.decoders.decoder import Decoder
 
 BILLIONS = {
     # Model cards: "1B (1.23B)", "3B (3.21B)"; Llama 3.1's as its files hold them.

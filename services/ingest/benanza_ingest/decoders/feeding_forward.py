@@ -8,28 +8,46 @@ from typing import Any
 
 from onnx import TensorProto
 
-from benchmarks.decoders.configurations import BLOCK
-from benchmarks.decoders.growing import OWN, TOKENS, GrowingGraph
+from benanza_ingest.decoders.decoder import BLOCK
+from benanza_ingest.decoders.growing import OWN, TOKENS, GrowingGraph
 
 
-def feed_forward(graph: GrowingGraph, layer: int, of: str) -> str:
-    """Adds gate, up and down projections; without a gate for squared ReLU."""
-    d, base = graph.of, f"/model/layers.{layer}/mlp"
-    shape = (*TOKENS, d.intermediate)
+def each_token(graph: GrowingGraph, layer: int, of: str) -> str:
+    """Adds that of this layer: one network, or experts, with those that each token has besides."""
+    d, base = graph.of, f"/model/layers.{layer}"
+    if not d.experts or layer < d.dense_layers:
+        return feed_forward(graph, f"{base}/mlp", of, d.dense_intermediate or d.intermediate)
+    out = mixture(graph, layer, of)
+    if not d.shared_experts:
+        return out
+    size = d.shared_experts * d.intermediate
+    shared = feed_forward(graph, f"{base}/moe/shared_experts", of, size)
+    return graph.node(f"{base}/moe/Add", [out, shared], (*TOKENS, d.hidden))
+
+
+def feed_forward(graph: GrowingGraph, base: str, of: str, intermediate: int) -> str:
+    """Adds gate, up and down projections; without a gate for squared ReLU, and for layers whose
+    norms have a mean and whose products have a bias, as Whisper's.
+    """
+    d, shape = graph.of, (*TOKENS, intermediate)
     if d.activation == "relu2":
-        out = graph.product(f"{base}/up_proj", of, d.hidden, d.intermediate)
+        out = graph.product(f"{base}/up_proj", of, d.hidden, intermediate)
         out = graph.node(f"{base}/act_fn/Relu", [out], shape)
         out = graph.node(f"{base}/square/Pow", [out, graph.constant([2], TensorProto.INT32)], shape)
-        return graph.product(f"{base}/down_proj", out, d.intermediate, d.hidden)
-    gate = graph.product(f"{base}/gate_proj", of, d.hidden, d.intermediate)
-    up = graph.product(f"{base}/up_proj", of, d.hidden, d.intermediate)
+        return graph.product(f"{base}/down_proj", out, intermediate, d.hidden)
+    if d.crossed and d.output_bias:
+        out = graph.product(f"{base}/fc1", of, d.hidden, intermediate, bias=True)
+        out = graph.node(f"{base}/act_fn/Gelu", [out], shape)
+        return graph.product(f"{base}/fc2", out, intermediate, d.hidden, bias=True)
+    gate = graph.product(f"{base}/gate_proj", of, d.hidden, intermediate)
+    up = graph.product(f"{base}/up_proj", of, d.hidden, intermediate)
     if d.activation == "silu":
         act = graph.node(f"{base}/act_fn/Sigmoid", [gate], shape)
         act = graph.node(f"{base}/act_fn/Mul", [gate, act], shape)
     else:
         act = graph.node(f"{base}/act_fn/Gelu", [gate], shape, approximate="tanh")
     out = graph.node(f"{base}/Mul", [act, up], shape)
-    return graph.product(f"{base}/down_proj", out, d.intermediate, d.hidden)
+    return graph.product(f"{base}/down_proj", out, intermediate, d.hidden)
 
 
 def mixture(graph: GrowingGraph, layer: int, of: str) -> str:
@@ -50,7 +68,7 @@ def mixture(graph: GrowingGraph, layer: int, of: str) -> str:
         inputs += _expert(graph, layer, "weight_3", d.hidden, d.intermediate)
     kinds: dict[str, Any] = {
         "k": d.top_k,
-        "normalize_routing_weights": 1,
+        "normalize_routing_weights": int(d.normalised_routes),
         "use_sparse_mixer": 0,
         "activation_type": "swiglu" if d.swiglu else d.activation,
         "swiglu_fusion": int(d.swiglu),

@@ -1,4 +1,4 @@
-"""Sizes and kinds of 22 decoders, from the `config.json` that each model is published with.
+"""Sizes and kinds of decoders, from the `config.json` that each model is published with.
 
 The file of a model is at https://huggingface.co/OWNER/NAME/blob/main/config.json. `hidden` is its
 `hidden_size`, `heads` its `num_attention_heads`, `kv_heads` its `num_key_value_heads`,
@@ -6,77 +6,9 @@ The file of a model is at https://huggingface.co/OWNER/NAME/blob/main/config.jso
 `tie_word_embeddings`. A name ends with the form: the bits of a weight and who the file is for.
 """
 
-from dataclasses import KW_ONLY, dataclass
-
 from onnx import TensorProto
 
-BLOCK = 32
-"""Weights of one quantised block, along the depth of a product."""
-
-
-@dataclass(frozen=True)
-class Decoder:
-    """Sizes and kinds of a decoder. `vocabulary`, `context` and `window` are in tokens."""
-
-    name: str
-    layers: int
-    hidden: int
-    heads: int
-    kv_heads: int
-    head_size: int
-    intermediate: int
-    vocabulary: int
-    _: KW_ONLY
-    context: int = 131_072
-    activation: str = "silu"
-    bits: int = 4
-    """Of a weight; with 16 and more it is not quantised."""
-    zero_points: bool = False
-    precision: int = TensorProto.FLOAT16
-    """ONNX's type of all that is not quantised."""
-    tied: bool = False
-    """The table of words is also the weight of the last product."""
-    bias: bool = False
-    """Queries, keys and values have one."""
-    output_bias: bool = False
-    qk_norm: bool = False
-    fused_rotation: bool = True
-    """The attention rotates queries and keys itself."""
-    rotary_size: int = 0
-    """The elements of a head that are rotated; 0 stands for all."""
-    original_context: int = 0
-    """Where Phi's long rotary tables begin; 0 stands for one pair of tables."""
-    window: int = 0
-    """Of local attention, in those layers whose number, from 1, `full_every` doesn't divide; 0
-    stands for none, and a `full_every` of 0 for local attention in all layers."""
-    full_every: int = 0
-    sinks: bool = False
-    softcap: float = 0.0
-    logits_softcap: float = 0.0
-    simple_norm: bool = True
-    """The norms divide by the root of the mean square; otherwise they have a mean and a bias."""
-    four_norms: bool = False
-    """Each layer has four norms, as Gemma's have, which are computed in float32."""
-    embedding_scale: float = 1.0
-    residual_scale: float = 1.0
-    logits_scale: float = 1.0
-    attention_scale: float = 0.0
-    """0 stands for the usual one."""
-    experts: int = 0
-    top_k: int = 0
-    swiglu: bool = False
-    """Experts have biases, and their gate and up projections are one interleaved matrix."""
-
-    @property
-    def quantised(self) -> bool:
-        """Whether weights of products are packed in blocks."""
-        return self.bits < 16
-
-    def window_of(self, layer: int) -> int:
-        """The window of a layer, which are numbered from 0; 0 where it attends to everything."""
-        full = self.full_every and (layer + 1) % self.full_every == 0
-        return 0 if full else self.window
-
+from benanza_ingest.decoders.decoder import Crossed, Decoder, Latent
 
 DECODERS = (
     # meta-llama/Llama-3.2-1B-Instruct, Llama-3.2-3B-Instruct, Llama-3.1-8B-Instruct
@@ -233,3 +165,46 @@ DECODERS = (
         zero_points=True,
     ),
 )
+"""Decoders as ONNX Runtime GenAI's builder writes them, in the forms that it has for each."""
+
+OTHERS = (
+    # Qwen/Qwen3-30B-A3B
+    Decoder(
+        *("qwen3-30b-a3b", 48, 2048, 32, 4, 128, 768, 151_936),
+        context=40_960,
+        qk_norm=True,
+        experts=128,
+        top_k=8,
+    ),
+    # deepseek-ai/DeepSeek-V2-Lite
+    Decoder(
+        *("deepseek-v2-lite", 27, 2048, 16, 16, 128, 1408, 102_400),
+        context=163_840,
+        latent=Latent(rank=512, rotated=64, width=128),
+        experts=64,
+        top_k=6,
+        normalised_routes=False,
+        shared_experts=2,
+        dense_layers=1,
+        dense_intermediate=10_944,
+    ),
+    # openai/whisper-large-v3
+    Decoder(
+        *("whisper-large-v3", 32, 1280, 20, 20, 64, 5120, 51_866),
+        context=448,
+        tied=True,
+        bias=True,
+        output_bias=True,
+        activation="gelu",
+        simple_norm=False,
+        crossed=Crossed(length=1500, width=1280, learned_positions=True),
+    ),
+    # google/flan-t5-xl
+    Decoder(
+        *("flan-t5-xl", 24, 2048, 32, 32, 64, 5120, 32_128),
+        activation="gelu",
+        attention_scale=1.0,
+        crossed=Crossed(length="encoder_length", width=2048, buckets=32, farthest=128),
+    ),
+)
+"""Decoders of other kinds."""

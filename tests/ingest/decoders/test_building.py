@@ -5,9 +5,10 @@ from dataclasses import replace
 import onnx
 import pytest
 
+from benanza_ingest.decoders.building import build
+from benanza_ingest.decoders.configurations import DECODERS
+from benanza_ingest.decoders.decoder import Decoder
 from benanza_ingest.extract import extract
-from benchmarks.decoders.building import build
-from benchmarks.decoders.configurations import DECODERS, Decoder
 
 STEP = {"sequence_length": 1, "past_sequence_length": 9, "total_sequence_length": 10}
 

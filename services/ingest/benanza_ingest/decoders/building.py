@@ -4,51 +4,72 @@ As `make_model` of onnxruntime-genai's `builders/base.py` writes it, and for fou
 `builders/gemma.py`, for scales `builders/granite.py`.
 """
 
-from onnx import ModelProto, TensorProto, ValueInfoProto, helper
+from collections.abc import Callable
+from functools import partial
 
-from benchmarks.decoders.attending import Lengths, attention, lengths
-from benchmarks.decoders.configurations import BLOCK, Decoder
-from benchmarks.decoders.feeding_forward import feed_forward, mixture
-from benchmarks.decoders.growing import OWN, TOKENS, GrowingGraph
+from onnx import ModelProto, TensorProto, helper
+
+from benanza_ingest.decoders.attending import attention, lengths
+from benanza_ingest.decoders.crossing import (
+    cross_attention,
+    positions,
+    scores_bias,
+    self_attention,
+)
+from benanza_ingest.decoders.decoder import BLOCK, Decoder
+from benanza_ingest.decoders.feeding_forward import each_token
+from benanza_ingest.decoders.growing import OWN, TOKENS, GrowingGraph
+from benanza_ingest.decoders.latent import latent_attention
+
+Attend = Callable[[int, str], str]
+
+HAS_ATTENTION = 23
+"""The first opset that has Attention."""
 
 
 def build(decoder: Decoder) -> ModelProto:
     """The decoder's model, with all its layers, kept keys and values, and logits.
 
     Its open dimensions are `batch_size`, `sequence_length`, `past_sequence_length` and
-    `total_sequence_length`. Its weights are in `NAME.onnx.data`, which is not written.
+    `total_sequence_length`. Its weights are in `NAME.onnx.data`, which is not written. With latent
+    attention, or behind an encoder, it takes one token, or a prompt behind nothing.
     """
     d, graph, whole = decoder, GrowingGraph(decoder), TensorProto.INT64
-    known = lengths(graph)
-    out, total = _words(graph), ""
+    inputs = [graph.typed("input_ids", TOKENS, whole)]
+    own_rotation = d.latent or not (d.fused_rotation or d.crossed)
+    if not d.latent and not d.crossed:
+        inputs.append(graph.typed("attention_mask", ("batch_size", "total_sequence_length"), whole))
+    if own_rotation or (d.crossed and d.crossed.learned_positions):
+        inputs.append(graph.typed("position_ids", TOKENS, whole))
+    out, total, attend = _words(graph), "", _attention(graph)
+    if d.crossed:
+        out = positions(graph, out)
     for layer in range(d.layers):
-        out, total = _layer(graph, layer, out, total, known)
+        out, total = _layer(graph, layer, out, total, attend)
     name = f"/model/layers.{d.layers}/final_norm_layernorm"
     _logits(graph, graph.norm(name, total, out, last=True)[0])
-    caches = [f"{layer}.{name}" for layer in range(d.layers) for name in ("key", "value")]
-
-    def kept(name: str, length: str) -> list[ValueInfoProto]:
-        shape = ("batch_size", d.kv_heads, f"{length}_sequence_length", d.head_size)
-        return [graph.typed(f"{name}.{cache}", shape) for cache in caches]
-
-    inputs = [graph.typed("input_ids", TOKENS, whole)]
-    inputs.append(graph.typed("attention_mask", ("batch_size", "total_sequence_length"), whole))
-    if not d.fused_rotation:
-        inputs.append(graph.typed("position_ids", TOKENS, whole))
-    inputs += kept("past_key_values", "past")
-    outputs = [graph.typed("logits", (*TOKENS, d.vocabulary)), *kept("present", "total")]
     made = helper.make_graph(
         graph.nodes,
         "main_graph",
-        inputs,
-        outputs,
+        [*inputs, *graph.before],
+        [graph.typed("logits", (*TOKENS, d.vocabulary)), *graph.after],
         list(graph.weights.values()),
         value_info=graph.types,
     )
-    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+    opset = HAS_ATTENTION if d.latent or d.crossed else 21
+    opsets = [helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)]
     return helper.make_model(
         made, producer_name="onnxruntime-genai", ir_version=10, opset_imports=opsets
     )
+
+
+def _attention(graph: GrowingGraph) -> Attend:
+    """What adds the attention of a layer to what it attends from."""
+    if graph.of.latent:
+        return partial(latent_attention, graph)
+    if graph.of.crossed:
+        return partial(self_attention, graph, bias=scores_bias(graph))
+    return partial(attention, graph, known=lengths(graph))
 
 
 def _words(graph: GrowingGraph) -> str:
@@ -74,7 +95,7 @@ def _words(graph: GrowingGraph) -> str:
 
 
 def _layer(
-    graph: GrowingGraph, layer: int, out: str, total: str, known: Lengths
+    graph: GrowingGraph, layer: int, out: str, total: str, attend: Attend
 ) -> tuple[str, str]:
     """Adds a layer behind what the last one gave out and the sum before it, "" at first; returns
     the same of its own.
@@ -82,13 +103,16 @@ def _layer(
     d, base = graph.of, f"/model/layers.{layer}"
     name = f"{base}/input_layernorm"
     normed, total = graph.norm(name, total, out) if total else (graph.norm(name, out)[0], out)
-    out = attention(graph, layer, normed, known)
+    out = attend(layer, normed)
     out = graph.scaled(f"{base}/residual_mul/Mul_1", out, d.residual_scale, d.hidden)
     if d.four_norms:
         out, _ = graph.norm(f"{base}/post_attention_layernorm", out)
+    if d.crossed:
+        normed, total = graph.norm(f"{base}/encoder_attn_layernorm", total, out)
+        out = cross_attention(graph, layer, normed)
     between = "pre_feedforward" if d.four_norms else "post_attention"
     normed, total = graph.norm(f"{base}/{between}_layernorm", total, out)
-    out = (mixture if d.experts else feed_forward)(graph, layer, normed)
+    out = each_token(graph, layer, normed)
     out = graph.scaled(f"{base}/residual_mul/Mul_2", out, d.residual_scale, d.hidden)
     if d.four_norms:
         out, _ = graph.norm(f"{base}/post_feedforward_layernorm", out)

@@ -1,0 +1,1 @@
+"""Today's decoders, of their published sizes, as models without weights."""

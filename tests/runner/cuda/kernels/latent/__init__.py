@@ -1,0 +1,1 @@
+"""Attention to vectors that are keys and values."""

@@ -108,6 +108,8 @@ _SOURCE = """
 #define EIGHTS (SPAN / 8)
 #define LINE (EIGHTS + 4)  // odd in 64 bytes: two rows' elements for four threads don't collide
 #define PITCH (COLUMNS + 4)
+// By so many bits numbers of the lower column stay shifted, where a mantissa has room for them.
+#define LOWER (EXCESS == 0x6400u ? 4 : 0)
 // Of two columns; they stay words until they are used, or a thread would wait for them.
 struct __align__(4 * PER_UNIT) Scales { unsigned pairs[PER_UNIT]; };
 struct __align__(2 * PER_UNIT) Zeros { unsigned short pairs[PER_UNIT]; };
@@ -121,9 +123,13 @@ struct Held {
 __device__ __forceinline__ unsigned less(unsigned zero) {
   return (0x8000u | EXCESS | zero) * 0x10001u;
 }
+// The first and third pair are of the upper column, the others of the lower one.
 __device__ __forceinline__ void numbers(unsigned word, unsigned low, unsigned* pairs) {
   #pragma unroll
-  for (int i = 0; i < 4; ++i) pairs[i] = word >> 4 * i & low | EXCESS * 0x10001u;
+  for (int i = 0; i < 4; ++i) {
+    const int there = i % 2 * LOWER;
+    pairs[i] = word >> 4 * i - there & low << there | EXCESS * 0x10001u;
+  }
 }
 
 extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS) packed_in_fragments(
@@ -207,9 +213,9 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS) packed_in_frag
         auto scale = [&](int c, int i) { return (T)(held[u][c].scales.pairs[p] >> 16 * i); };
         auto zero = [&](int c, int i) {
 #if ZEROS
-          return held[u][c].zeros.pairs[p] >> 8 * i & 255u;
+          return (held[u][c].zeros.pairs[p] >> 8 * i & 255u) << i * LOWER;
 #else
-          return 8u;
+          return 8u << i * LOWER;
 #endif
         };
         unsigned pairs[TILES][words][4];
@@ -242,7 +248,7 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS) packed_in_frag
             for (int w = 0; w < words; ++w) multiply(sum, minus, factor_of + 2 * w);
           };
           float begun[4] = {};
-          if (!ZEROS) begin(begun, 8, 8);
+          if (!ZEROS) begin(begun, 8, 8 << LOWER);
           #pragma unroll
           for (int c = 0; c < TILES; ++c) {
             float found[4] = {begun[0], begun[1], begun[2], begun[3]};
@@ -278,7 +284,8 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS) packed_in_frag
       for (int i = 0; i < 4; ++i) {
         const int row = r * 8 + lane % 4 * 2 + i % 2;
         const int column = (across * TILES + c) * 16 + i / 2 * 8 + lane / 4;
-        if (row < M) found[(along * M + row) * PITCH + column] = sums[c][r][i];
+        const float sum = i / 2 ? sums[c][r][i] * (1.0f / (1 << LOWER)) : sums[c][r][i];
+        if (row < M) found[(along * M + row) * PITCH + column] = sum;
       }
   __syncthreads();
 #if CLUSTER > 1 && ALONG > 1

@@ -32,6 +32,8 @@ MOST_ROWS = 64
 
 FEW_ROWS = 16
 
+SOME_ROWS = 9
+
 SHAPES_FOR_FEW = (
     Shape(1, 1, 8, 2, 2),
     Shape(1, 1, 16, 2, 2),
@@ -40,7 +42,7 @@ SHAPES_FOR_FEW = (
     Shape(2, 1, 16, 2, 2),
     Shape(2, 1, 16, 1, 3),
     Shape(2, 2, 4, 2, 2),
-    Shape(2, 2, 8, 1, 3),
+    Shape(2, 1, 16, 4, 2),
     Shape(4, 1, 8, 1, 3),
     Shape(4, 1, 8, 2, 2),
     Shape(4, 2, 4, 1, 3),
@@ -58,7 +60,10 @@ SHAPES = (
     Shape(4, 4, 2, 1, 3),
 )
 
-CLUSTERS = (1, 2, 4, 8)
+CLUSTERS = (2, 4, 8)
+
+RESIDENT = 2
+"""Blocks on a multiprocessor."""
 
 OLDEST_WITH_CLUSTERS = 90
 
@@ -84,19 +89,19 @@ class PackedInFragments:
 
 
 def _shapes(call: PackedProduct) -> Iterator[Shape]:
+    """Shapes of blocks that fit, each with the two largest clusters that the device has room for at
+    once.
+    """
     device = cupy.cuda.Device()
-    room = device.attributes["MaxSharedMemoryPerBlockOptin"] - 1024
-    processors = device.attributes["MultiProcessorCount"]
-    has_clusters = int(device.compute_capability) >= OLDEST_WITH_CLUSTERS
-    shapes = SHAPES_FOR_FEW * (call.m <= FEW_ROWS) + SHAPES * (call.m > 8)
-    for base in shapes:
-        blocks = -(-call.n // base.columns)
-        for cluster in CLUSTERS if has_clusters else CLUSTERS[:1]:
-            shape = base._replace(cluster=cluster)
-            crowded = cluster > 1 and blocks * cluster > 2 * processors
-            empty = cluster > 1 and shape.rounds(call.k) * cluster > call.k // shape.span + cluster
-            if shape.shared_bytes(call.m) <= room and not crowded and not empty:
-                yield shape
+    memory = device.attributes["MaxSharedMemoryPerBlockOptin"]
+    room = RESIDENT * device.attributes["MultiProcessorCount"]
+    clusters = CLUSTERS if int(device.compute_capability) >= OLDEST_WITH_CLUSTERS else ()
+    for base in (*SHAPES_FOR_FEW * (call.m <= FEW_ROWS), *SHAPES * (call.m >= SOME_ROWS)):
+        if base.shared_bytes(call.m) > memory:
+            continue
+        blocks, rounds = -(-call.n // base.columns), base.rounds(call.k)
+        sizes = [1, *(each for each in clusters if each <= rounds and blocks * each <= room)]
+        yield from (base._replace(cluster=size) for size in sizes[-2:])
 
 
 def _operands(workspace: Workspace, call: PackedProduct) -> tuple[Any, ...]:

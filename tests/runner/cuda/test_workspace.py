@@ -35,3 +35,10 @@ def test_weights_with_more_columns(
     np.testing.assert_array_equal(padded[:33], alone)
     assert not padded[33:].any()
     assert found.padded(name, shape, order, 36).array is padded
+
+
+def test_weights_are_laid_out_once() -> None:
+    found = workspace("gemm with rows of odd length")
+    turned = found.laid_out("b", lambda arrays, b: arrays.ascontiguousarray(b.T))
+    np.testing.assert_array_equal(turned.array, found.operand("b").array.T)
+    assert found.laid_out("b", lambda arrays, b: arrays.ascontiguousarray(b.T)) is turned

@@ -12,12 +12,13 @@ import pytest
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import PackedProduct
+from benanza_runner.cuda.kernels.packed.fragment_tiling import FragmentTiling
 from benanza_runner.cuda.kernels.packed.fragments import (
     by_unit,
     weights_in_fragments,
     zeros_by_unit,
 )
-from benanza_runner.cuda.kernels.packed.fragments_source import Shape, source
+from benanza_runner.cuda.kernels.packed.fragments_source import source
 from benanza_runner.cuda.kernels.regions.threads import CLUSTERED
 from benanza_runner.cuda.kernels.source.packed_weights import WeightPacking
 from benanza_runner.cuda.kernels.source.storage import PREAMBLE
@@ -66,13 +67,13 @@ def ran(
     call: PackedProduct,
     operands: dict[str, Array],
     precision: Precision,
-    shape: Shape,
+    tiling: FragmentTiling,
     late: bool,
     folder: Path,
 ) -> Array:
     """The m×n results in 16 bits."""
     packing = WeightPacking(call.bits, call.block, call.zeros)
-    text = source(precision, call.m, call.k, packing, call.bias, shape)
+    text = source(precision, call.m, call.k, packing, call.bias, tiling)
     for part in (PREAMBLE[precision], instructions(precision)):
         assert part in text
         text = text.replace(part, "")
@@ -81,11 +82,11 @@ def ran(
         text = text.replace(mark, instead)
     defined = {
         "HALF": int(precision == "fp16"),
-        "MANY": shape.threads * shape.cluster,
-        "BLOCKS_TOGETHER": shape.cluster,
+        "MANY": tiling.threads * tiling.cluster,
+        "BLOCKS_TOGETHER": tiling.cluster,
         "LATE": int(late),
         "MOST_COPIES": 1 << 10,
-        "SHARED": -(-shape.shared_bytes(call.m) // 16) * 16,
+        "SHARED": -(-tiling.shared_bytes(call.m) // 16) * 16,
         "__cluster_dims__(x, y, z)": "",
     }
     head = "".join(f"#define {name} {value}\n" for name, value in defined.items())
@@ -105,13 +106,13 @@ def ran(
     ctypes.CDLL(str(folder / "fragments.so")).start(
         (ctypes.c_void_p * 6)(*[array.ctypes.data for array in ordered]),
         call.n,
-        -(-call.n // shape.columns),
+        -(-call.n // tiling.columns),
     )
     return result
 
 
 @pytest.mark.parametrize(
-    ("sizes", "packing", "bias", "shape"),
+    ("sizes", "packing", "bias", "tiling"),
     [
         # Rows, columns, and elements of a sum; tiles, warps across and along, units, stages.
         ((1, 24, 1160), (32, False), False, (2, 1, 4, 2, 2)),
@@ -128,7 +129,7 @@ def test_it_is_the_product_with_the_weights(
     sizes: tuple[int, int, int],
     packing: tuple[int, bool],
     bias: bool,
-    shape: tuple[int, ...],
+    tiling: tuple[int, ...],
     precision: Precision,
     late: bool,
     tmp_path: Path,
@@ -149,7 +150,9 @@ def test_it_is_the_product_with_the_weights(
             ("bias", -1, n),
         )
     }
-    found = floats(ran(call, operands, precision, Shape(*shape), late, tmp_path), precision)
+    found = floats(
+        ran(call, operands, precision, FragmentTiling(*tiling), late, tmp_path), precision
+    )
     exact = operands | {name: floats(operands[name], precision) for name in ("a", "scales", "bias")}
     expected = packed_product(call, exact)
     last_place = 2.0 ** (-10 if precision == "fp16" else -7)

@@ -11,67 +11,19 @@ With up to sixteen rows, unpacking weights takes most of the time. There a weigh
 scaled. With more rows weights are scaled.
 """
 
-from typing import NamedTuple
-
-from benanza_runner.cuda.kernels.packed.fragments import ROWS_OF_A_UNIT, WEIGHTS_OF_A_UNIT
+from benanza_runner.cuda.kernels.packed.fragment_tiling import GROUP, FragmentTiling
 from benanza_runner.cuda.kernels.regions.threads import CLUSTERED
 from benanza_runner.cuda.kernels.source.packed_weights import WeightPacking, packed_weights_source
 from benanza_runner.cuda.kernels.source.pairs_of_weights import pairs_source
 from benanza_runner.cuda.kernels.source.tensor_cores import instructions
 from benanza_schemas.layer import Precision
 
-GROUP = 8
-"""Rows that are multiplied at once."""
-
 SCALED_SUMS = 16
 """The most rows with which sums are scaled instead of weights."""
 
-_THREADS_OF_A_WARP = 32
-_BYTES_OF_AN_ELEMENT = 2
-_PADDING_BYTES = 64
-
-
-class Shape(NamedTuple):
-    """What a block has: `tiles` of sixteen columns a warp, so many warps `across` the columns and
-    `along` the sums, so many `units` of 64 weights that a warp has at a time, and so many `stages`
-    of copies. So many blocks of a `cluster` share the sums out.
-    """
-
-    tiles: int
-    across: int
-    along: int
-    units: int
-    stages: int
-    cluster: int = 1
-
-    @property
-    def threads(self) -> int:
-        """Threads of a block."""
-        return _THREADS_OF_A_WARP * self.across * self.along
-
-    @property
-    def columns(self) -> int:
-        """Columns of a block."""
-        return ROWS_OF_A_UNIT * self.tiles * self.across
-
-    @property
-    def span(self) -> int:
-        """How many elements of a row a block has at a time."""
-        return WEIGHTS_OF_A_UNIT * self.units * self.along
-
-    def rounds(self, k: int) -> int:
-        """How often a block has them, for rows of k."""
-        return -(-k // (self.span * self.cluster))
-
-    def shared_bytes(self, m: int) -> int:
-        """Shared memory of a block for m rows: its stages, or its warps' sums after them."""
-        line = _BYTES_OF_AN_ELEMENT * self.span + _PADDING_BYTES
-        sums = 4 * self.along * m * (self.columns + 4)
-        return max(self.stages * -(-m // GROUP) * GROUP * line, sums)
-
 
 def source(
-    precision: Precision, m: int, k: int, packing: WeightPacking, bias: bool, shape: Shape
+    precision: Precision, m: int, k: int, packing: WeightPacking, bias: bool, tiling: FragmentTiling
 ) -> str:
     """The kernel for m rows of k elements in fp16 or bf16, k a multiple of eight, and weights of
     four bits.
@@ -82,16 +34,16 @@ def source(
 #define M {m}
 #define BIAS {int(bias)}
 #define GROUPS {-(-m // GROUP)}
-#define TILES {shape.tiles}
-#define ACROSS {shape.across}
-#define ALONG {shape.along}
-#define UNITS {shape.units}
-#define STAGES {shape.stages}
-#define ROUNDS {shape.rounds(k)}
+#define TILES {tiling.tiles}
+#define ACROSS {tiling.across}
+#define ALONG {tiling.along}
+#define UNITS {tiling.units}
+#define STAGES {tiling.stages}
+#define ROUNDS {tiling.rounds(k)}
 #define SCALED_SUMS {int(m <= SCALED_SUMS)}
-#define CLUSTER {shape.cluster}
-#define IN_CLUSTERS {"__cluster_dims__(CLUSTER, 1, 1)" if shape.cluster > 1 else ""}
-{CLUSTERED if shape.cluster > 1 else ""}
+#define CLUSTER {tiling.cluster}
+#define IN_CLUSTERS {"__cluster_dims__(CLUSTER, 1, 1)" if tiling.cluster > 1 else ""}
+{CLUSTERED if tiling.cluster > 1 else ""}
 {_SOURCE}"""
 
 
@@ -242,17 +194,17 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS) packed_in_frag
           unsigned factor_of[2 * words];
           elements(r, factor_of);
 #if SCALED_SUMS
-          auto begin = [&](float* sum, unsigned upper, unsigned lower) {
+          auto start = [&](float* sum, unsigned upper, unsigned lower) {
             const unsigned minus[4] = {less(upper), less(lower), less(upper), less(lower)};
             #pragma unroll
             for (int w = 0; w < words; ++w) multiply(sum, minus, factor_of + 2 * w);
           };
           float begun[4] = {};
-          if (!ZEROS) begin(begun, 8, 8 << LOWER);
+          if (!ZEROS) start(begun, 8, 8 << LOWER);
           #pragma unroll
           for (int c = 0; c < TILES; ++c) {
             float found[4] = {begun[0], begun[1], begun[2], begun[3]};
-            if (ZEROS) begin(found, zero(c, 0), zero(c, 1));
+            if (ZEROS) start(found, zero(c, 0), zero(c, 1));
             #pragma unroll
             for (int w = 0; w < words; ++w) multiply(found, pairs[c][w], factor_of + 2 * w);
             #pragma unroll

@@ -15,12 +15,13 @@ import numpy as np
 from benanza_runner.cuda.calls import PackedProduct
 from benanza_runner.cuda.candidate import Candidate
 from benanza_runner.cuda.kernels.launching import LIBRARY
+from benanza_runner.cuda.kernels.packed.fragment_tiling import FragmentTiling
 from benanza_runner.cuda.kernels.packed.fragments import (
     by_unit,
     weights_in_fragments,
     zeros_by_unit,
 )
-from benanza_runner.cuda.kernels.packed.fragments_source import Shape, source
+from benanza_runner.cuda.kernels.packed.fragments_source import source
 from benanza_runner.cuda.kernels.packed.weights import fits, packing
 from benanza_runner.cuda.kernels.source.packed_weights import WeightPacking
 from benanza_runner.cuda.workspace import Workspace
@@ -34,30 +35,30 @@ FEW_ROWS = 16
 
 SOME_ROWS = 9
 
-SHAPES_FOR_FEW = (
-    Shape(1, 1, 8, 2, 2),
-    Shape(1, 1, 16, 2, 2),
-    Shape(2, 1, 8, 2, 2),
-    Shape(2, 1, 8, 4, 2),
-    Shape(2, 1, 16, 2, 2),
-    Shape(2, 1, 16, 1, 3),
-    Shape(2, 2, 4, 2, 2),
-    Shape(2, 1, 16, 4, 2),
-    Shape(4, 1, 8, 1, 3),
-    Shape(4, 1, 8, 2, 2),
-    Shape(4, 2, 4, 1, 3),
+TILINGS_FOR_FEW = (
+    FragmentTiling(1, 1, 8, 2, 2),
+    FragmentTiling(1, 1, 16, 2, 2),
+    FragmentTiling(2, 1, 8, 2, 2),
+    FragmentTiling(2, 1, 8, 4, 2),
+    FragmentTiling(2, 1, 16, 2, 2),
+    FragmentTiling(2, 1, 16, 1, 3),
+    FragmentTiling(2, 2, 4, 2, 2),
+    FragmentTiling(2, 1, 16, 4, 2),
+    FragmentTiling(4, 1, 8, 1, 3),
+    FragmentTiling(4, 1, 8, 2, 2),
+    FragmentTiling(4, 2, 4, 1, 3),
 )
 
-SHAPES = (
-    Shape(1, 4, 2, 2, 3),
-    Shape(1, 4, 4, 1, 3),
-    Shape(1, 8, 2, 2, 3),
-    Shape(2, 4, 2, 1, 3),
-    Shape(2, 4, 2, 2, 3),
-    Shape(2, 4, 4, 1, 3),
-    Shape(2, 8, 1, 2, 3),
-    Shape(2, 8, 2, 1, 3),
-    Shape(4, 4, 2, 1, 3),
+TILINGS = (
+    FragmentTiling(1, 4, 2, 2, 3),
+    FragmentTiling(1, 4, 4, 1, 3),
+    FragmentTiling(1, 8, 2, 2, 3),
+    FragmentTiling(2, 4, 2, 1, 3),
+    FragmentTiling(2, 4, 2, 2, 3),
+    FragmentTiling(2, 4, 4, 1, 3),
+    FragmentTiling(2, 8, 1, 2, 3),
+    FragmentTiling(2, 8, 2, 1, 3),
+    FragmentTiling(4, 4, 2, 1, 3),
 )
 
 CLUSTERS = (2, 4, 8)
@@ -85,10 +86,10 @@ class PackedInFragments:
         if not workspace.fixed.issuperset({"b", "scales", *(["zeros"] if call.zeros else [])}):
             return
         operands = _operands(workspace, call)
-        yield from (_candidate(workspace, call, operands, shape) for shape in _shapes(call))
+        yield from (_candidate(workspace, call, operands, each) for each in _tilings(call))
 
 
-def _shapes(call: PackedProduct) -> Iterator[Shape]:
+def _tilings(call: PackedProduct) -> Iterator[FragmentTiling]:
     """Shapes of blocks that fit, each with the two largest clusters that the device has room for at
     once.
     """
@@ -96,7 +97,7 @@ def _shapes(call: PackedProduct) -> Iterator[Shape]:
     memory = device.attributes["MaxSharedMemoryPerBlockOptin"]
     room = RESIDENT * device.attributes["MultiProcessorCount"]
     clusters = CLUSTERS if int(device.compute_capability) >= OLDEST_WITH_CLUSTERS else ()
-    for base in (*SHAPES_FOR_FEW * (call.m <= FEW_ROWS), *SHAPES * (call.m >= SOME_ROWS)):
+    for base in (*TILINGS_FOR_FEW * (call.m <= FEW_ROWS), *TILINGS * (call.m >= SOME_ROWS)):
         if base.shared_bytes(call.m) > memory:
             continue
         blocks, rounds = -(-call.n // base.columns), base.rounds(call.k)
@@ -125,12 +126,12 @@ def _operands(workspace: Workspace, call: PackedProduct) -> tuple[Any, ...]:
 
 
 def _candidate(
-    workspace: Workspace, call: PackedProduct, operands: tuple[Any, ...], shape: Shape
+    workspace: Workspace, call: PackedProduct, operands: tuple[Any, ...], tiling: FragmentTiling
 ) -> Candidate:
     result = workspace.result(call.output)
-    kernel = _kernel(workspace.precision, call.m, call.k, packing(call), call.bias, shape)
-    blocks = -(-call.n // shape.columns) * shape.cluster
-    shared = shape.shared_bytes(call.m)
+    kernel = _kernel(workspace.precision, call.m, call.k, packing(call), call.bias, tiling)
+    blocks = -(-call.n // tiling.columns) * tiling.cluster
+    shared = tiling.shared_bytes(call.m)
     arguments = (*operands, result.array, np.int32(call.n))
 
     def prepare() -> int:
@@ -138,17 +139,17 @@ def _candidate(
         return 0
 
     def run() -> None:
-        kernel((blocks,), (shape.threads,), arguments, shared_mem=shared)
+        kernel((blocks,), (tiling.threads,), arguments, shared_mem=shared)
 
     name = (
-        f"packed fragments kernel ({shape.tiles} x {shape.across} tiles, {shape.along} x "
-        f"{shape.cluster} parts, {shape.units} units, {shape.stages} stages)"
+        f"packed fragments kernel ({tiling.tiles} x {tiling.across} tiles, {tiling.along} x "
+        f"{tiling.cluster} parts, {tiling.units} units, {tiling.stages} stages)"
     )
     return Candidate(LIBRARY, name, "", prepare, run, result, compiles=True)
 
 
 @cache
 def _kernel(
-    precision: Precision, m: int, k: int, packing: WeightPacking, bias: bool, shape: Shape
+    precision: Precision, m: int, k: int, packing: WeightPacking, bias: bool, tiling: FragmentTiling
 ) -> Any:
-    return cupy.RawKernel(source(precision, m, k, packing, bias, shape), "packed_in_fragments")
+    return cupy.RawKernel(source(precision, m, k, packing, bias, tiling), "packed_in_fragments")

@@ -43,7 +43,8 @@ TILINGS_FOR_FEW = (
     FragmentTiling(2, 2, 4, 2, 2),
 )
 """For `FEW_ROWS` at most: narrow blocks, as reading rows again costs little. Of ten that were tried
-on an H200, the fastest for up to eight rows was one of these, or took 2% less.
+on an H200 with an earlier form of the kernel, the fastest for up to eight rows was one of these, or
+took 2% less.
 """
 
 SOME_ROWS = 9
@@ -55,7 +56,7 @@ TILINGS_FOR_SOME = (
     FragmentTiling(2, 4, 4, 1, 3),
     FragmentTiling(2, 4, 2, 2, 3),
 )
-"""For `SOME_ROWS` and more: warps side by side share rows. Of six that were tried on an H200, the
+"""For `SOME_ROWS` and more: warps side by side share rows. Of six that were tried there, the
 fastest was one of these, or took 1% less.
 """
 

@@ -74,7 +74,7 @@ def of_rank(rank: int, ranks: int, point: Point, target: str) -> None:
     torch.manual_seed(1)
     torch.set_grad_enabled(False)
     sdpa_attention.use_gqa_in_sdpa = lambda *_, **__: True  # or keys are repeated in memory
-    dtype, found = torch.float16, dict[str, Any]()
+    dtype, found = torch.bfloat16, dict[str, Any]()
     model, config = built(point.name, f"cuda:{rank}", dtype)
     mesh = init_device_mesh("cuda", (ranks,))
     model = split(model, mesh)

@@ -14,7 +14,7 @@ def attainable_us(
     plan: CoverPlan,
     measurements: Measurements,
     precision: Precision,
-    cache_bytes: int,
+    cache_bytes: float,
 ) -> float | None:
     """The estimate for a plan in microseconds; None if the plan takes no time, or if a layer lacks
     its interleaved time or its time with cold weights.

@@ -14,9 +14,9 @@ import msgpack
 import msgspec
 import numpy as np
 import pytest
+from benanza_analyzer.roofline import PlatformCeilings, SystemCeilings, roofline_us
 
 from benanza_analyzer.models.catalogue import Catalogue
-from benanza_analyzer.roofline import PlatformCeilings, SystemCeilings, roofline_us
 from benanza_ingest.extract import extract
 from benanza_schemas.codec import decode
 from benanza_schemas.events import SystemMeasured

@@ -42,7 +42,7 @@ def estimate_us(
     return max(bound_us, warm_us + share * max(0.0, cold_us - warm_us) + conversion_us)
 
 
-def cold_share(weight_bytes: float, cache_bytes: int) -> float:
+def cold_share(weight_bytes: float, cache_bytes: float) -> float:
     """The share of a model's weights, from 0 to 1, that one run of the model evicts from the cache
     before the next run reads them.
 

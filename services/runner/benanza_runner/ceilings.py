@@ -64,9 +64,9 @@ def measured_ceilings(
     """
     cache_bytes = runtime.cache_bytes()
     highest: dict[CeilingName, Ceiling] = {}
-    for microbenchmarks in (lambda: streams(precision, cache_bytes), lambda: products(precision)):
+    for microbenchmarks in (tuple(streams(precision, cache_bytes)), tuple(products(precision))):
         for _ in range(rounds):
-            for ceiling in _one_round(runtime, precision, microbenchmarks()):
+            for ceiling in _one_round(runtime, precision, microbenchmarks):
                 if ceiling.name not in highest or ceiling.value > highest[ceiling.name].value:
                     highest[ceiling.name] = ceiling
     return tuple(highest.values())

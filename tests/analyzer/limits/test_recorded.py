@@ -1,141 +1,170 @@
-"""No kernel of a GPU took less time than its layer's roofline: of all that an H200 recorded.
-
-But for those that need fewer operations than the layer's definition has, as Winograd's do, which
-docs/method.md names.
+"""The speed of light is below every bound, and below every call, of all that GPUs recorded of the
+models of the `onnx` package.
 """
 
 import lzma
 from collections.abc import Iterator
 from functools import cache
+from itertools import permutations
 from pathlib import Path
+from statistics import median
 from typing import NamedTuple
 
 import msgpack
-import msgspec
-import numpy as np
 import pytest
-from benanza_analyzer.roofline import PlatformCeilings, SystemCeilings, roofline_us
+from msgspec.structs import replace
 
-from benanza_analyzer.models.catalogue import Catalogue
-from benanza_ingest.extract import extract
+from benanza_analyzer.core import Analyzer
+from benanza_analyzer.limits.ceilings import PlatformCeilings, SystemCeilings
+from benanza_analyzer.limits.speed_of_light import BYTES_KEPT, speed_of_light, work_of_call
+from benanza_ingest.core import ingest
+from benanza_ingest.limits import Limits
 from benanza_schemas.codec import decode
-from benanza_schemas.events import SystemMeasured
+from benanza_schemas.events import (
+    BoundUpdated,
+    LayerMeasured,
+    ModelIngested,
+    ModelPublished,
+    SystemMeasured,
+)
 from benanza_schemas.layer import Precision
+from tests.analyzer.events import NOW
 from tests.ingest.real_models import LIGHT, content
 
 pytestmark = pytest.mark.slow
 
-RECORDING = Path(__file__).parents[2] / "recordings" / "nvidia-h200.xz"
+RECORDINGS = Path(__file__).parents[3] / "recordings"
+OF_LAYERS = ("nvidia-h200", "nvidia-h200-ceilings", "nvidia-h100")
+"""The recordings with layers of these models on a system whose ceilings are known."""
+
 BATCHES = (1, 32)
-
-FEWER_OPERATIONS = ("WINOGRAD", "FFT", "MULTIPLY=")
-"""How such kernels are called. cuDNN doesn't say what its engines 3 and 12 do, the only ones with a
-knob of that name: they take as little as 0.55 of the time of the multiplications, as FFT does."""
-
-OF_CEILINGS = 1.04
-"""What a layer may be faster than the microbenchmarks by which the ceiling of arithmetic was
-measured: two of TF32 are, by up to 3.6%, at other clocks."""
+STARTED_US = 0.1
+"""What takes less starts nothing."""
 
 
-class _Variant(msgspec.Struct):
-    """What counts here of a variant in an encoded event: the rest isn't decoded."""
-
-    algorithm: str
-    median_us: float | None = None
-
-
-class _Measured(msgspec.Struct):
-    type: str
-    fingerprint: str = ""
-    precision: Precision = "fp32"
-    variants: list[_Variant] = []
-
-
-class Timed(NamedTuple):
-    """A way of running a layer, with the time by bytes and by operations, and that measured."""
-
-    title: str
-    precision: str
-    algorithm: str
-    by_bytes_us: float
-    by_operations_us: float
-    us: float
-
-    def needs_fewer_operations(self) -> bool:
-        return any(name in self.algorithm for name in FEWER_OPERATIONS)
-
-
-def recorded() -> tuple[SystemCeilings, list[_Measured]]:
-    ceilings = SystemCeilings()
-    measured: list[_Measured] = []
-    decoder = msgspec.msgpack.Decoder(_Measured)
-    with lzma.open(RECORDING) as file:
+def recorded(name: str) -> Iterator[SystemMeasured | LayerMeasured]:
+    with lzma.open(RECORDINGS / f"{name}.xz") as file:
         unpacker = msgpack.Unpacker(file)
         next(unpacker)  # how many there are
         for encoded in unpacker:
-            event = decoder.decode(encoded)
-            measured.append(event)
-            if event.type == "SystemMeasured":
-                system = decode(encoded)
-                assert isinstance(system, SystemMeasured)
-                ceilings.add(system)
-    return ceilings, measured
-
-
-def works() -> Iterator[tuple[str, str, int, int]]:
-    """Fingerprint, title, operations and bytes of all layers and groups."""
-    for name in LIGHT:
-        for batch in BATCHES:
-            model = extract(content(name), batch=batch)
-            for layer in model.layers:
-                if layer.layer is not None:
-                    yield layer.fingerprint, layer.layer.title(), layer.flops, layer.bytes
-            for group in model.groups:
-                yield group.fingerprint, group.layer.title(), group.flops, group.bytes
+            event = decode(encoded)
+            if isinstance(event, SystemMeasured | LayerMeasured):
+                yield event
 
 
 @cache
-def timed() -> list[Timed]:
-    """Each variant with a time, of the layers that today's models have."""
-    system, events = recorded()
-    catalogue = Catalogue()
-    titles: dict[str, str] = {}
-    for fingerprint, title, flops, bytes_moved in works():
-        catalogue.describe(catalogue.number(fingerprint), flops=flops, bytes_moved=bytes_moved)
-        titles[fingerprint] = title
-    found: list[Timed] = []
-    for event in events:
-        ceilings = system.of(event.precision)
-        if event.fingerprint not in titles or ceilings is None:
-            continue
-        title = titles[event.fingerprint]
-        number = np.array([catalogue.number(event.fingerprint)], np.int32)
-        rates = (
-            PlatformCeilings(ceilings.bandwidth, np.inf),
-            PlatformCeilings(np.inf, ceilings.flops),
+def ingested() -> list[ModelIngested]:
+    models = []
+    for name in LIGHT:
+        published = ModelPublished(
+            event_id="0" * 32, name=name, sha256="0" * 64, batch_sizes=BATCHES
         )
-        moving, computing = (
-            roofline_us(number, catalogue, each, event.precision) for each in rates
+        events = ingest(published, content(name), Limits())
+        models += [event for event in events if isinstance(event, ModelIngested)]
+    return models
+
+
+class Call(NamedTuple):
+    """A call of a bound, with its speed of light."""
+
+    of: str
+    precision: Precision
+    op: str
+    us: float
+    least_us: float
+    limited_by: str
+
+
+class Found(NamedTuple):
+    """The full bounds of the models, and the calls of those with fusion."""
+
+    bounds: dict[tuple[str, ...], BoundUpdated]
+    calls: list[Call]
+
+
+@cache
+def found() -> Found:
+    """What an analyzer makes of the models and of all recordings together."""
+    analyzer = Analyzer()
+    ceilings: dict[str, SystemCeilings] = {}
+    platforms: dict[tuple[str, Precision], None] = {}
+    for recording in OF_LAYERS:
+        for event in recorded(recording):
+            analyzer.restore(event)
+            if isinstance(event, SystemMeasured):
+                ceilings.setdefault(event.system.system_id, SystemCeilings()).add(event)
+            else:
+                platforms[event.system.system_id, event.precision] = None
+    bounds: dict[tuple[str, ...], BoundUpdated] = {}
+    calls: list[Call] = []
+    for model in ingested():
+        for bound in analyzer.handle(model, NOW):
+            key = bound.system_id, bound.precision, bound.accounting, str(bound.fusion)
+            if not bound.missing:
+                bounds[(f"{model.name}, batch {model.batch}", *key)] = bound
+            rates = ceilings[bound.system_id].of(bound.precision)
+            if bound.accounting == "full" and bound.fusion and rates is not None:
+                calls += _calls(analyzer, model, bound, rates)
+    return Found(bounds, calls)
+
+
+def _calls(
+    analyzer: Analyzer, model: ModelIngested, bound: BoundUpdated, ceilings: PlatformCeilings
+) -> Iterator[Call]:
+    of = bound.architecture_id, bound.system_id, bound.precision, bound.accounting
+    for call in analyzer.cover(*of, fusion=bound.fusion).calls:
+        if call.us >= STARTED_US:
+            work = work_of_call(call.bytes / BYTES_KEPT[bound.precision], call.least_flops)
+            ops = [model.summaries[model.layers[at].summary].op for at in call.positions]
+            yield Call(
+                f"{model.name}, batch {model.batch}",
+                bound.precision,
+                "+".join(ops),
+                call.us,
+                *speed_of_light(work, ceilings, bound.precision),
+            )
+
+
+def test_all_models_are_compared() -> None:
+    assert len({key[0] for key in found().bounds}) == len(LIGHT) * len(BATCHES)
+    assert len(found().bounds) > 200
+    assert len(found().calls) > 10_000
+
+
+def test_no_bound_is_below_its_speed_of_light() -> None:
+    for key, bound in found().bounds.items():
+        assert bound.roofline_us is not None, key
+        assert bound.sequential_us is not None, key
+        assert 0 < bound.roofline_us <= bound.sequential_us, key
+
+
+def test_no_call_is_below_its_speed_of_light() -> None:
+    assert [call for call in found().calls if call.us < call.least_us] == []
+
+
+def test_the_speed_of_light_is_near() -> None:
+    """What docs/results/gpu.md says of calls by kind."""
+    ratios = [call.us / call.least_us for call in found().calls if call.least_us]
+    assert 1 < median(ratios) < 5
+
+
+def test_no_order_of_recordings_changes_a_ceiling() -> None:
+    """Nor does one without ceilings, which the recordings of the zoo are."""
+    described = [
+        replace(event, imported_from=name.ljust(64, "0").encode().hex()[:64])
+        for name in (*OF_LAYERS, "nvidia-h100-zoo", "nvidia-h200-zoo-b32")
+        for event in recorded(name)
+        if isinstance(event, SystemMeasured)
+    ]
+    seen = set()
+    for order in permutations(described):
+        ceilings: dict[str, SystemCeilings] = {}
+        for event in order:
+            ceilings.setdefault(event.system.system_id, SystemCeilings()).add(event)
+        seen.add(
+            tuple(
+                (system, ceilings[system].of("fp16"), ceilings[system].of("fp32"))
+                for system in sorted(ceilings)
+            )
         )
-        found += [
-            Timed(title, event.precision, variant.algorithm, moving, computing, variant.median_us)
-            for variant in event.variants
-            if variant.median_us is not None
-        ]
-    return found
-
-
-def test_most_of_the_recording_is_compared() -> None:
-    assert len(timed()) > 100_000
-
-
-def test_no_kernel_moves_its_bytes_faster_than_the_cache() -> None:
-    assert [each for each in timed() if each.by_bytes_us > each.us] == []
-
-
-def test_no_kernel_computes_faster_than_the_multipliers() -> None:
-    above = [each for each in timed() if each.by_operations_us > each.us]
-    direct = [each for each in above if not each.needs_fewer_operations()]
-    assert [each for each in direct if each.by_operations_us > OF_CEILINGS * each.us] == []
-    assert {each.precision for each in direct} <= {"tf32"}
-    assert {each.precision for each in above} == {"fp32", "tf32"}
+    assert len(seen) == 1

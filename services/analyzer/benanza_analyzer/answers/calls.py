@@ -23,9 +23,9 @@ class Call(Document, frozen=True):
     iqr_us: float
     conversion_us: float
     flops: int
-    least_flops: int
     bytes: float
     critical: bool
+    least_flops: int = 0
 
 
 class Cover(NamedTuple):

@@ -102,7 +102,7 @@ def test_a_long_group_is_shortened_and_a_view_is_named() -> None:
 
 def test_the_rate_is_that_of_what_limits_the_call() -> None:
     (row,) = rows(lines(but(limited_by="memory", roofline_us=30.0)))
-    assert row["reaches"] == "50 GB/s, 75%"
+    assert row["reaches"] == "50 GB/s, 75% of memory"
     assert "200 GB/s " in lines(REGION)[2]
 
 

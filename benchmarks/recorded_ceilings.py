@@ -55,7 +55,8 @@ def bytes_of_layers() -> dict[str, int]:
         for name in zoo_names()
         for batch in BATCHES
     ]
-    return {of.fingerprint: of.bytes for model in models for of in (*model.layers, *model.groups)}
+    layers = {layer.fingerprint: layer.bytes for model in models for layer in model.layers}
+    return layers | {group.fingerprint: group.bytes for model in models for group in model.groups}
 
 
 def recorded_ceilings(events: Iterable[object], moved: Mapping[str, int]) -> list[SystemMeasured]:

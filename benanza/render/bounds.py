@@ -171,6 +171,7 @@ def counted(bound: ModelBound | BoundVersion) -> str:
 
 def _table(bounds: Sequence[ModelBound], unit: TimeUnit, *, with_dims: bool, plain: bool) -> Table:
     estimated = any(bound.attainable_us is not None for bound in bounds)
+    limited = any(bound.limited_by for bound in bounds)
     columns = (
         names("model"),
         Column("batch"),
@@ -181,7 +182,7 @@ def _table(bounds: Sequence[ModelBound], unit: TimeUnit, *, with_dims: bool, pla
         Column(f"parallel {unit.name}"),
         *([Column(f"attainable {unit.name}")] if estimated else []),
         Column(f"speed of light {unit.name}"),
-        Column("held by", "left"),
+        *([Column("held by", "left")] if limited else []),
         Column("coverage", "left"),
     )
     rows = [
@@ -195,7 +196,7 @@ def _table(bounds: Sequence[ModelBound], unit: TimeUnit, *, with_dims: bool, pla
             _with_spread(unit, bound.parallel_us, bound.parallel_spread_us),
             *([unit.format(bound.attainable_us)] if estimated else []),
             unit.format(bound.roofline_us),
-            bound.limited_by or "-",
+            *([bound.limited_by or "-"] if limited else []),
             _coverage(bound),
         )
         for bound in bounds

@@ -370,7 +370,7 @@ def test_an_unknown_kind_of_event_is_refused() -> None:
 def test_a_newer_schema_version_says_to_upgrade() -> None:
     """Before anything else: what else is new in the event can't be told."""
     newer = changed(BY_NAME["ModelPublished"], schema_version=SCHEMA_VERSION + 1, colour="red")
-    with pytest.raises(DecodeError, match=r"schema version 18 is newer than 17.*upgrade"):
+    with pytest.raises(DecodeError, match=r"schema version 19 is newer than 18.*upgrade"):
         decode(newer)
 
 

@@ -39,9 +39,10 @@ def test_a_ceiling_that_is_lacking_here_is_taken_from_a_recording() -> None:
 def test_what_a_recording_lacks_it_doesnt_take_away() -> None:
     whole = replace(
         SYSTEM_MEASURED,
-        ceilings=tuple(
-            Ceiling(name, "fp32", rate, 0.0)
-            for name, rate in (("bandwidth", 5.0), ("flops", 7.0), ("memory", 3.0))
+        ceilings=(
+            Ceiling("bandwidth", "fp32", 5.0, 0.0),
+            Ceiling("flops", "fp32", 7.0, 0.0),
+            Ceiling("memory", "fp32", 3.0, 0.0),
         ),
         cache_bytes=11,
         imported_from="a" * 64,

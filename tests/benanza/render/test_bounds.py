@@ -176,7 +176,7 @@ def test_a_speed_of_light_above_the_bound_is_explained() -> None:
 
 
 def test_the_ceiling_that_holds_stands_beside_the_speed_of_light() -> None:
-    _, titles, row, *_ = lines(but(roofline_us=900.0, limited_by="latency"))
+    titles, row, *_ = lines(but(roofline_us=900.0, limited_by="latency"))
     assert "speed of light" in titles
     assert "held by" in titles
     assert "latency" in row

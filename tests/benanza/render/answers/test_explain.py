@@ -82,7 +82,7 @@ def test_calls_of_a_kind_are_one_row() -> None:
         "each µs": "40.0",
         "together µs": "80.0",
         "share": "80.0%",
-        "reaches": "200 GFLOP/s, 50%",
+        "reaches": "200 GFLOP/s, 50% of compute",
         "algorithm": "cudnn-graph: eng0, NHWC",
     }
 

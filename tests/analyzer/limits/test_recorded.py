@@ -5,7 +5,8 @@ models of the `onnx` package.
 import lzma
 from collections.abc import Iterator
 from functools import cache
-from itertools import permutations
+from hashlib import sha256
+from itertools import islice, permutations
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
@@ -34,7 +35,7 @@ from tests.ingest.real_models import LIGHT, content
 pytestmark = pytest.mark.slow
 
 RECORDINGS = Path(__file__).parents[3] / "recordings"
-OF_LAYERS = ("nvidia-h200", "nvidia-h200-ceilings", "nvidia-h100")
+OF_LAYERS = ("nvidia-h200", "nvidia-h200-ceilings", "nvidia-h100", "nvidia-h100-ceilings")
 """The recordings with layers of these models on a system whose ceilings are known."""
 
 BATCHES = (1, 32)
@@ -151,9 +152,9 @@ def test_the_speed_of_light_is_near() -> None:
 def test_no_order_of_recordings_changes_a_ceiling() -> None:
     """Nor does one without ceilings, which the recordings of the zoo are."""
     described = [
-        replace(event, imported_from=name.ljust(64, "0").encode().hex()[:64])
+        replace(event, imported_from=sha256(name.encode()).hexdigest())
         for name in (*OF_LAYERS, "nvidia-h100-zoo", "nvidia-h200-zoo-b32")
-        for event in recorded(name)
+        for event in islice(recorded(name), 1)
         if isinstance(event, SystemMeasured)
     ]
     seen = set()

@@ -33,7 +33,8 @@ from study.pytorch_failures import without_time
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 MEASURED = tuple(
-    RECORDINGS / f"nvidia-h200{name}.xz" for name in ("", "-zoo", "-zoo-tf32", "-zoo-b32", "-ceilings")
+    RECORDINGS / f"nvidia-h200{name}.xz"
+    for name in ("", "-zoo", "-zoo-tf32", "-zoo-b32", "-ceilings")
 )
 PYTORCH = RECORDINGS / "nvidia-h200-pytorch.xz"
 

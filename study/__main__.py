@@ -57,8 +57,8 @@ long the model takes without them:
   longest path in place of the sum; *joint*: all three.
 - *PyTorch / bound*: PyTorch's fastest run as a CUDA graph, of eager and compiled, channels first
   and last. Below 1 the bound is wrong.
-- *bound / light*: how many times as long as the speed of light the bound is, which the GPU's ceilings
-  and the fewest operations known allow.
+- *bound / light*: how many times as long as the speed of light the bound is, which the GPU's
+  ceilings and the fewest operations known allow.
 """
 
 BOUNDS_TF32 = """

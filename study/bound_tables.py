@@ -18,7 +18,7 @@ class SpeedUps(NamedTuple):
     `algorithms` is that of the fastest algorithms over those that heuristics choose, both without
     fusion; `fusion` that of the bound over the sum of its layers; `parallel` that of the longest
     path over the bound; `joint` that of all three. `pytorch` is how many times as long as the bound
-    PyTorch's fastest run takes, `light` how many times as long as its speed of light the bound does.
+    PyTorch's fastest run takes, `light` how many times as long as its speed of light it is itself.
     """
 
     algorithms: float | None

@@ -39,8 +39,8 @@ def findings(
         f"- PyTorch takes at least {least[0]} times as long as the bound in fp16 at batch 1, "
         f"{least[1]} in TF32, and {least[2]} in fp16 at batch {large_batch}; the means over "
         f"{_listed(str(len(values)) for values in pytorch)} models are {means}.",
-        f"- Bounds in fp16 are {near} times their speeds of light at batch 1, and {near_many} times "
-        f"at batch {large_batch}.",
+        f"- Bounds in fp16 are {near} times their speeds of light at batch 1, and {near_many} "
+        f"times at batch {large_batch}.",
     ]
 
 

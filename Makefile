@@ -16,7 +16,7 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $@
 
 demo: $(STAMP)  ## lower bounds of nine real models on this machine, and on a recorded GPU
-	$(BIN)/benanza import recordings/nvidia-h200.xz recordings/nvidia-h200-runs.xz --data data/demo
+	$(BIN)/benanza import recordings/nvidia-h200.xz recordings/nvidia-h200-ceilings.xz recordings/nvidia-h200-runs.xz --data data/demo
 	$(BIN)/benanza run $$($(BIN)/benanza zoo) --data data/demo
 	$(BIN)/benanza bounds --precision fp32,tf32,fp16,bf16 --data data/demo
 	$(BIN)/benanza advise zoo:resnet50 --precision fp16 --data data/demo

@@ -33,7 +33,8 @@ from study.pytorch_failures import without_time
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 MEASURED = tuple(
-    RECORDINGS / f"nvidia-h200{name}.xz" for name in ("", "-zoo", "-zoo-tf32", "-zoo-b32")
+    RECORDINGS / f"nvidia-h200{name}.xz"
+    for name in ("", "-zoo", "-zoo-tf32", "-zoo-b32", "-ceilings")
 )
 PYTORCH = RECORDINGS / "nvidia-h200-pytorch.xz"
 
@@ -56,7 +57,8 @@ long the model takes without them:
   longest path in place of the sum; *joint*: all three.
 - *PyTorch / bound*: PyTorch's fastest run as a CUDA graph, of eager and compiled, channels first
   and last. Below 1 the bound is wrong.
-- *bound / roofline*: how far the calls are from the GPU's ceilings.
+- *bound / light*: how many times as long as the speed of light the bound is, which the GPU's
+  ceilings and the fewest operations known allow.
 """
 
 BOUNDS_TF32 = """

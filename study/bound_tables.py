@@ -18,7 +18,7 @@ class SpeedUps(NamedTuple):
     `algorithms` is that of the fastest algorithms over those that heuristics choose, both without
     fusion; `fusion` that of the bound over the sum of its layers; `parallel` that of the longest
     path over the bound; `joint` that of all three. `pytorch` is how many times as long as the bound
-    PyTorch's fastest run takes, `roofline` how many times as long as its roofline the bound does.
+    PyTorch's fastest run takes, `light` how many times as long as its speed of light it is itself.
     """
 
     algorithms: float | None
@@ -26,10 +26,10 @@ class SpeedUps(NamedTuple):
     parallel: float | None
     joint: float | None
     pytorch: float | None
-    roofline: float | None
+    light: float | None
 
 
-TITLES = "algorithms", "fusion", "parallel", "joint", "PyTorch / bound", "bound / roofline"
+TITLES = "algorithms", "fusion", "parallel", "joint", "PyTorch / bound", "bound / light"
 """What each field of `SpeedUps` is called."""
 
 
@@ -45,7 +45,7 @@ def speed_ups(answers: ModelAnswers) -> SpeedUps:
         parallel=_ratio(best_us, bound.parallel_us),
         joint=_ratio(chosen_us, bound.parallel_us),
         pytorch=_ratio(answers.framework_us, best_us),
-        roofline=_ratio(best_us, bound.roofline_us),
+        light=_ratio(best_us, bound.roofline_us),
     )
 
 
@@ -86,7 +86,7 @@ def _summary(answers: Iterable[ModelAnswers]) -> list[str]:
 
 
 def _each_model(models: Iterable[ModelAnswers]) -> list[str]:
-    titles = "model", "layers", "bound, µs", "±", "parallel", "roofline", *TITLES
+    titles = "model", "layers", "bound, µs", "±", "parallel", "speed of light", *TITLES
     lines = [line(titles), line("---" for _ in titles)]
     for answers in models:
         bound = answers.bound

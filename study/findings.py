@@ -17,8 +17,8 @@ def findings(
     large: Iterable[ModelAnswers],
     large_batch: int,
 ) -> list[str]:
-    """The lines. Of each remedy, of PyTorch and of rooflines at least one model must be known at
-    both precisions and both batch sizes.
+    """The lines. Of each remedy, of PyTorch and of speeds of light at least one model must be known
+    at both precisions and both batch sizes.
     """
     layers = uniqueness(models)
     speed_ups = [known_speed_ups(answers) for answers in (fp16, tf32, large)]
@@ -27,7 +27,7 @@ def findings(
     least = [f"{values[0]:.2f}" for values in pytorch]
     means = _listed(map(_mean, pytorch))
     near, near_many = (
-        f"{geometric_mean(speed_ups[index]['bound / roofline']):.1f}" for index in (0, 2)
+        f"{geometric_mean(speed_ups[index]['bound / light']):.1f}" for index in (0, 2)
     )
     return [
         f"- Of {layers.layers:,} layers in {len(models)} models, {layers.unique:,} are unique, "
@@ -39,8 +39,8 @@ def findings(
         f"- PyTorch takes at least {least[0]} times as long as the bound in fp16 at batch 1, "
         f"{least[1]} in TF32, and {least[2]} in fp16 at batch {large_batch}; the means over "
         f"{_listed(str(len(values)) for values in pytorch)} models are {means}.",
-        f"- Bounds in fp16 are {near} times their rooflines at batch 1, and {near_many} times at "
-        f"batch {large_batch}.",
+        f"- Bounds in fp16 are {near} times their speeds of light at batch 1, and {near_many} "
+        f"times at batch {large_batch}.",
     ]
 
 

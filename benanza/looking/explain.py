@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import get_args
 
 from msgspec.structs import asdict
 
@@ -11,13 +10,18 @@ from benanza.looking.bounds import matches_policy
 from benanza.looking.model_ids import model_ids
 from benanza.looking.stored_bound import StoredBound
 from benanza.request import BoundPolicy
-from benanza.results.explain import ExplainedCall, Explanation, Explanations, Limit
+from benanza.results.explain import ExplainedCall, Explanation, Explanations
 from benanza_analyzer.answers.calls import Call
+from benanza_analyzer.limits.ceilings import PlatformCeilings
+from benanza_analyzer.limits.speed_of_light import BYTES_KEPT, speed_of_light, work_of_call
 from benanza_analyzer.measurements import fastest
-from benanza_analyzer.roofline import MICROSECONDS
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of
-from benanza_schemas.events import CeilingName, Variant
+from benanza_schemas.events import Limit, Variant
+from benanza_schemas.layer import Precision
+
+STARTED_US = 0.1
+"""What takes less starts nothing: its results lie where its inputs were."""
 
 
 def known_explanations(
@@ -57,11 +61,11 @@ def _call(
     variant: Variant | None,
     stored: StoredBound,
     rules: Mapping[tuple[tuple[int, ...], str], str],
-    ceilings: Mapping[CeilingName, float],
+    ceilings: PlatformCeilings | None,
 ) -> ExplainedCall:
     model = stored.model
     uses = [model.layers[position] for position in call.positions]
-    roofline_us, limited_by = _roofline(call, ceilings)
+    roofline_us, limited_by = _speed_of_light(call, ceilings, stored.bound.precision)
     total_us = stored.bound.sequential_us or math.inf
     return ExplainedCall(
         **asdict(call),
@@ -77,12 +81,14 @@ def _call(
     )
 
 
-def _roofline(
-    call: Call, ceilings: Mapping[CeilingName, float]
+def _speed_of_light(
+    call: Call, ceilings: PlatformCeilings | None, precision: Precision
 ) -> tuple[float, Limit] | tuple[None, None]:
-    """The least time of a call in microseconds, and what limits it."""
-    if len(ceilings) < len(get_args(CeilingName)):
+    """The least time of a call in microseconds, and what limits it; a call that starts nothing
+    takes none.
+    """
+    if ceilings is None:
         return None, None
-    memory_us = call.bytes / ceilings["bandwidth"] * MICROSECONDS
-    compute_us = call.flops / ceilings["flops"] * MICROSECONDS
-    return (memory_us, "memory") if memory_us >= compute_us else (compute_us, "compute")
+    bytes_moved = call.bytes / BYTES_KEPT[precision]
+    found = speed_of_light(work_of_call(bytes_moved, call.least_flops), ceilings, precision)
+    return (0.0, found.limited_by) if call.us < STARTED_US else found

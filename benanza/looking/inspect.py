@@ -15,6 +15,9 @@ from benanza_schemas.events import LayerSummary
 from benanza_schemas.events.derivation import AS_WRITTEN, Derivation
 from benanza_schemas.layer import OMITTED, AttributeValue
 
+_SHOWN = [name for name in LayerSummary.__struct_fields__ if name != "least_flops"]
+"""What is told of a layer: all that ingest says of it before the model is published."""
+
 
 def inspect_model(
     model: str,
@@ -84,7 +87,7 @@ def _layer(index: int, layer: ExtractedLayer) -> InspectedLayer:
         outputs=outputs,
         dtype=dtype,
         attributes={a.name: _plain(a.value) for a in layer.attributes()},
-        **{name: getattr(layer, name) for name in LayerSummary.__struct_fields__},
+        **{name: getattr(layer, name) for name in _SHOWN},
     )
 
 

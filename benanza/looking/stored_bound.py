@@ -7,6 +7,7 @@ from benanza.results.profile import ModelProfile
 from benanza_analyzer.answers.calls import Cover
 from benanza_analyzer.answers.policies import FASTEST, HEURISTIC, POLICIES, Policy
 from benanza_analyzer.answers.under_policy import under
+from benanza_analyzer.limits.ceilings import PlatformCeilings, SystemCeilings
 from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clickhouse.stored_events import (
@@ -16,7 +17,6 @@ from benanza_backbone.clickhouse.stored_events import (
 )
 from benanza_backbone.errors import BenanzaError
 from benanza_schemas.events import (
-    CeilingName,
     LayerMeasured,
     ModelIngested,
     SystemMeasured,
@@ -90,11 +90,8 @@ class StoredBound(NamedTuple):
             taken[measurement.fingerprint].append(policy.of(measurement))
         return taken
 
-    def ceilings(self) -> dict[CeilingName, float]:
-        """The system's highest rates at the bound's precision."""
-        precision = self.bound.precision
-        return {
-            ceiling.name: ceiling.value
-            for ceiling in self.system.ceilings
-            if ceiling.precision == precision
-        }
+    def ceilings(self) -> PlatformCeilings | None:
+        """The system's highest rates at the bound's precision, None where they aren't known."""
+        ceilings = SystemCeilings()
+        ceilings.add(self.system)
+        return ceilings.of(self.bound.precision)

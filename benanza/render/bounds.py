@@ -171,6 +171,7 @@ def counted(bound: ModelBound | BoundVersion) -> str:
 
 def _table(bounds: Sequence[ModelBound], unit: TimeUnit, *, with_dims: bool, plain: bool) -> Table:
     estimated = any(bound.attainable_us is not None for bound in bounds)
+    limited = any(bound.limited_by for bound in bounds)
     columns = (
         names("model"),
         Column("batch"),
@@ -180,7 +181,8 @@ def _table(bounds: Sequence[ModelBound], unit: TimeUnit, *, with_dims: bool, pla
         Column(f"sequential {unit.name}"),
         Column(f"parallel {unit.name}"),
         *([Column(f"attainable {unit.name}")] if estimated else []),
-        Column(f"roofline {unit.name}"),
+        Column(f"speed of light {unit.name}"),
+        *([Column("held by", "left")] if limited else []),
         Column("coverage", "left"),
     )
     rows = [
@@ -194,6 +196,7 @@ def _table(bounds: Sequence[ModelBound], unit: TimeUnit, *, with_dims: bool, pla
             _with_spread(unit, bound.parallel_us, bound.parallel_spread_us),
             *([unit.format(bound.attainable_us)] if estimated else []),
             unit.format(bound.roofline_us),
+            *([bound.limited_by or "-"] if limited else []),
             _coverage(bound),
         )
         for bound in bounds
@@ -246,14 +249,13 @@ def _copied(bound: ModelBound, systems: SystemNames) -> list[str]:
 
 
 def _above(bound: ModelBound, systems: SystemNames) -> list[str]:
-    """A roofline above the bound would read as one of the two being wrong."""
-    sequential_us, roofline_us = bound.sequential_us, bound.roofline_us
-    if bound.partial or sequential_us is None or (roofline_us or 0.0) <= sequential_us:
+    """A speed of light above the bound means that one of the two is wrong."""
+    sequential_us, light_us = bound.sequential_us, bound.roofline_us
+    if bound.partial or sequential_us is None or (light_us or 0.0) <= sequential_us:
         return []
     line = (
-        f"{_which(bound, systems)}: the roofline is above the bound; fast algorithms for "
-        "convolutions take fewer operations than it counts, and rates that were measured while "
-        "the machine was busy are too low"
+        f"{_which(bound, systems)}: the speed of light is above the bound; rates that were "
+        "measured while the machine was busy are too low"
     )
     return [printable(line)]
 

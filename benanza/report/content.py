@@ -18,6 +18,7 @@ from benanza.request import BoundPolicy
 from benanza.results.advise import ModelAdvice
 from benanza.results.explain import ExplainedCall
 from benanza.results.what_if import WhatIf
+from benanza_analyzer.limits.ceilings import PlatformCeilings
 from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of
@@ -30,7 +31,7 @@ class ReportedBound(NamedTuple):
 
     `file` is the SHA-256 of the model's file.
     `calls` are in the order of the model's layers. `edges` lead between positions of layers.
-    `ceilings` are the system's highest rates: bytes and operations per second. `measured` is when
+    `ceilings` are the system's highest rates, None where they aren't known. `measured` is when
     the first and the last of its calls were measured. `runs` are the newest runs by frameworks on
     the same device, with advice, the fastest first; `what_ifs` are there where no framework ran
     the model.
@@ -41,7 +42,7 @@ class ReportedBound(NamedTuple):
     bound: ModelBound
     calls: tuple[ExplainedCall, ...]
     edges: tuple[tuple[int, int], ...]
-    ceilings: Mapping[str, float]
+    ceilings: PlatformCeilings | None
     system: System
     measured: tuple[datetime, datetime]
     what_ifs: tuple[WhatIf, ...]
@@ -104,7 +105,7 @@ def _reported(stored: StoredBound, title: str, advised: Sequence[ModelAdvice]) -
         bound=bound,
         calls=tuple(calls),
         edges=stored.model.edges,
-        ceilings={str(name): value for name, value in stored.ceilings().items()},
+        ceilings=stored.ceilings(),
         system=stored.system.system,
         measured=(min(times), max(times)),
         what_ifs=() if runs else what_ifs_of(stored, ()).what_ifs,

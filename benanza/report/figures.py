@@ -15,14 +15,14 @@ from benanza_analyzer.answers.policies import LIBRARIES, LIBRARIES_UNFUSED, UNFU
 
 INK = "#808890"
 GRID = "rgba(128,136,144,0.25)"
-BOUND, FRAMEWORK, ROOFLINE, SAVED, OTHER = "#2b8cbe", "#d95f02", "#7b6cb0", "#33a05c", "#999999"
+BOUND, FRAMEWORK, LIMIT, SAVED, OTHER = "#2b8cbe", "#d95f02", "#7b6cb0", "#33a05c", "#999999"
 
 LABEL = 36
 """So many characters of an operator's name are shown in a figure."""
 
 
 def overview(bounds: Sequence[ReportedBound]) -> go.Figure:
-    """The bounds of all models beside their rooflines and the frameworks' runs."""
+    """The bounds of all models beside their speeds of light and the frameworks' runs."""
     names = [reported.title for reported in bounds]
     figure = go.Figure()
     runs = sorted({_run(run) for reported in bounds for run in reported.runs})
@@ -36,7 +36,7 @@ def overview(bounds: Sequence[ReportedBound]) -> go.Figure:
     for title, colour, field in (
         ("sequential bound", BOUND, "sequential_us"),
         ("parallel bound", OTHER, "parallel_us"),
-        ("roofline", ROOFLINE, "roofline_us"),
+        ("speed of light", LIMIT, "roofline_us"),
     ):
         times = [getattr(reported.bound, field) for reported in bounds]
         figure.add_bar(name=title, x=names, y=times, marker_color=colour)
@@ -46,7 +46,7 @@ def overview(bounds: Sequence[ReportedBound]) -> go.Figure:
 
 def ladder(reported: ReportedBound) -> go.Figure:
     """From the framework's run, or where there is none from calls of libraries without fusion, by
-    what each remedy saves to the bound, and the roofline below it.
+    what each remedy saves to the bound, and the speed of light below it.
     """
     bound_us = reported.bound.sequential_us or 0.0
     steps = (
@@ -56,8 +56,10 @@ def ladder(reported: ReportedBound) -> go.Figure:
     )
     steps = [*steps, ("bound", "absolute", bound_us)]
     if reported.bound.roofline_us is not None:
-        steps += [("calls at the ceilings", "relative", reported.bound.roofline_us - bound_us)]
-        steps += [("roofline", "absolute", reported.bound.roofline_us)]
+        steps += [
+            ("better kernels and more fusion", "relative", reported.bound.roofline_us - bound_us)
+        ]
+        steps += [("speed of light", "absolute", reported.bound.roofline_us)]
     names, measures, values = zip(*steps, strict=True)
     figure = go.Figure(
         go.Waterfall(
@@ -173,8 +175,8 @@ def roofline(reported: ReportedBound) -> go.Figure:
         },
         hovertext=[f"{_shown(c.op, c.layers)}: {c.us:,.1f} µs" for c in timed],
     )
-    if timed and len(reported.ceilings) == 2:
-        bandwidth, flops = reported.ceilings["bandwidth"], reported.ceilings["flops"]
+    if timed and reported.ceilings is not None:
+        bandwidth, flops = reported.ceilings.bandwidth, reported.ceilings.flops
         intensities = [call.flops / call.bytes for call in timed]
         ends = sorted({min(intensities) / 2, flops / bandwidth, max(intensities) * 2})
         figure.add_scatter(
@@ -182,7 +184,7 @@ def roofline(reported: ReportedBound) -> go.Figure:
             mode="lines",
             x=ends,
             y=[min(flops, bandwidth * end) for end in ends],
-            line_color=ROOFLINE,
+            line_color=LIMIT,
         )
     figure.update_xaxes(title="operations for each byte", type="log")
     figure.update_yaxes(title="FLOP/s", type="log")

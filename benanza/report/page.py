@@ -18,6 +18,8 @@ from benanza.render.units import named_sizes, plural
 from benanza.report import figures
 from benanza.report.content import ReportedBound
 from benanza.report.sweeps import Sweep, figures_of, sweeps_of
+from benanza_backbone.clickhouse.bounds import ModelBound
+from benanza_schemas.events import Limit
 
 MILLION = 1e6
 
@@ -68,7 +70,9 @@ def page(bounds: Sequence[ReportedBound], price_per_hour: float | None) -> str:
         "</head><body>",
         itables.javascript.generate_init_offline_itables_html(TABLES),
         f"<h1>How fast could they run? {escape(models)}</h1>",
-        _figure("overview", "Bounds, rooflines and runs by frameworks", figures.overview(bounds)),
+        _figure(
+            "overview", "Bounds, speeds of light and runs by frameworks", figures.overview(bounds)
+        ),
     ]
     for number, sweep in enumerate(sweeps_of(bounds)):
         parts += _of_sweep(number, sweep)
@@ -143,7 +147,7 @@ def _facts(reported: ReportedBound, price_per_hour: float | None) -> str:
     facts = {
         "sequential bound": _time(bound.sequential_us, bound.sequential_spread_us),
         "parallel bound": _time(bound.parallel_us, bound.parallel_spread_us),
-        "roofline": _time(bound.roofline_us, None),
+        "speed of light": _speed_of_light(bound),
         "at the sequential bound": _rate(bound.batch, bound.sequential_us, price_per_hour),
         "coverage": f"{plural(coverage.measured, 'layer')} measured, {coverage.free} free, "
         f"{coverage.not_counted} not counted, {len(coverage.missing)} missing"
@@ -212,6 +216,21 @@ def _advice(reported: ReportedBound) -> pd.DataFrame:
     )
 
 
+LIMITS: dict[Limit, str] = {
+    "cache": "the bandwidth of the last cache",
+    "memory": "the bandwidth of the memory",
+    "compute": "the rate of operations",
+    "latency": "calls one after the other",
+}
+"""What the ceilings are called."""
+
+
+def _speed_of_light(bound: ModelBound) -> str:
+    """The figure, and which ceiling holds it."""
+    held = f", held by {LIMITS[bound.limited_by]}" if bound.limited_by else ""
+    return _time(bound.roofline_us, None) + held
+
+
 def _calls(reported: ReportedBound) -> pd.DataFrame:
     return pd.DataFrame(
         [
@@ -227,7 +246,7 @@ def _calls(reported: ReportedBound) -> pd.DataFrame:
                 "layout": call.layout,
                 "GFLOP/s": _or_dash(call.flops / call.us / 1e3 if call.us else None, 1),
                 "GB/s": _or_dash(call.bytes / call.us / 1e3 if call.us else None, 1),
-                "of the roofline": _or_dash(
+                "of the speed of light": _or_dash(
                     call.roofline_us / call.us if call.roofline_us and call.us else None, 3
                 ),
                 "limited by": call.limited_by or "",

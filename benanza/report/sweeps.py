@@ -7,12 +7,12 @@ import plotly.graph_objects as go
 
 from benanza.render.units import named_sizes, plural
 from benanza.report.content import ReportedBound
-from benanza.report.figures import BOUND, FRAMEWORK, OTHER, ROOFLINE, SAVED, styled
+from benanza.report.figures import BOUND, FRAMEWORK, LIMIT, OTHER, SAVED, styled
 from benanza_backbone.clickhouse.bounds import ModelBound
 
 MILLION = 1e6
 
-COLOURS = (BOUND, FRAMEWORK, SAVED, ROOFLINE, "#c9488a", "#a98a12", OTHER)
+COLOURS = (BOUND, FRAMEWORK, SAVED, LIMIT, "#c9488a", "#a98a12", OTHER)
 """Of lines, in turn."""
 
 

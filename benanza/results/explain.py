@@ -1,14 +1,10 @@
 """Where the time of a bound goes: the calls that it adds up."""
 
-from typing import Literal
-
 from benanza.results.result import Result
 from benanza_analyzer.answers.calls import Call
 from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.document import Document
-
-Limit = Literal["memory", "compute"]
-"""What a call can't be faster than: the rate of the memory, or that of operations."""
+from benanza_schemas.events import Limit
 
 
 class ExplainedCall(Call, frozen=True, kw_only=True):
@@ -17,8 +13,9 @@ class ExplainedCall(Call, frozen=True, kw_only=True):
     `layers` are the names of those at `positions`; `op` has their operators, joined by `+`. `rule`
     proposed the group, and is empty for a single layer. `share` is the part of the sequential bound
     that the call takes with the layout conversions. `library`, `algorithm` and `layout` are those
-    of the fastest variant; a view has none. `roofline_us` is the least time by the system's
-    ceilings, and `limited_by` which of them that is: both `None` where they aren't known.
+    of the fastest variant; a view has none. `roofline_us` is the call's speed of light: the
+    least time by the system's ceilings; `limited_by` says which of them that is. Both are `None`
+    where the ceilings aren't known.
     """
 
     layers: tuple[str, ...]

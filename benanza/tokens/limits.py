@@ -7,8 +7,9 @@ from typing import TypeVar
 from benanza.looking.stored_bound import StoredBound
 from benanza.tokens.generation import Kind, Limit, TimeByKind, TimeByLimit
 from benanza_analyzer.answers.calls import Call
+from benanza_analyzer.limits.ceilings import PlatformCeilings
+from benanza_analyzer.limits.speed_of_light import BYTES_KEPT, MICROSECONDS
 from benanza_analyzer.measurements import fastest
-from benanza_analyzer.roofline import BYTES_KEPT, MICROSECONDS, PlatformCeilings
 from benanza_backbone.clickhouse.store import Store
 from benanza_schemas.element_types import size_bytes
 from benanza_schemas.operators.table import facts_of
@@ -48,10 +49,9 @@ class StepCalls:
         """The shares of what limits calls, the greatest first; none where the ceilings of the
         system aren't known.
         """
-        rates = self._stored.ceilings()
-        if not {"bandwidth", "flops"} <= rates.keys():
+        ceilings = self._stored.ceilings()
+        if ceilings is None:
             return ()
-        ceilings = PlatformCeilings(rates["bandwidth"], rates["flops"])
         shortest_us = min((call.us for call in self._cover.calls if call.us), default=0.0)
         spent: dict[Limit, float] = {}
         kept = BYTES_KEPT[self._stored.bound.precision]

@@ -29,6 +29,9 @@ def architecture_id(
     """
     places: dict[LayerSummary, int] = {}
     order = [places.setdefault(summaries[use.summary], len(places)) for use in layers]
-    parts = [[msgspec.structs.astuple(part) for part in structs] for structs in (places, groups)]
+    # The least operations, which are the last field of both, follow from the fingerprint.
+    parts = [
+        [msgspec.structs.astuple(part)[:-1] for part in structs] for structs in (places, groups)
+    ]
     graph = (ARCHITECTURE_VERSION, batch, order, edges, *parts)
     return digest(msgspec.msgpack.encode(graph))

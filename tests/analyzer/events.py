@@ -76,15 +76,36 @@ def fingerprint(of: str) -> str:
     return event_id("layer", of)
 
 
-def summary(op: str, name: str = "", *, flops: int = 0, bytes_moved: int = 0) -> LayerSummary:
+def summary(
+    op: str,
+    name: str = "",
+    *,
+    flops: int = 0,
+    bytes_moved: int = 0,
+    least_flops: int = 0,
+    parameters: int = 0,
+) -> LayerSummary:
     """A layer of this type; its name stands for its shape and attributes."""
     if KINDS[op] == "skipped":
         return LayerSummary(op, "", "skipped", reason=f"{op} is not supported")
-    return LayerSummary(op, "", KINDS[op], fingerprint(name or op), flops, bytes_moved)
+    return LayerSummary(
+        *(op, "", KINDS[op], fingerprint(name or op)),
+        flops=flops,
+        bytes=bytes_moved,
+        parameters=parameters,
+        least_flops=least_flops,
+    )
 
 
-def group(name: str, layers: Iterable[int], *, flops: int = 0, bytes_moved: int = 0) -> Group:
-    return Group(fingerprint(name), "test", tuple(layers), flops, bytes_moved)
+def group(
+    name: str,
+    layers: Iterable[int],
+    *,
+    flops: int = 0,
+    bytes_moved: int = 0,
+    least_flops: int = 0,
+) -> Group:
+    return Group(fingerprint(name), "test", tuple(layers), flops, bytes_moved, least_flops)
 
 
 def model(

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benanza_analyzer.bound import lower_bound
+from benanza_analyzer.limits.ceilings import PlatformCeilings
 from benanza_analyzer.measurements import NOT_MEASURED, Best, Measurements
 from benanza_analyzer.models.architecture import compile_architecture
 from benanza_analyzer.models.catalogue import Catalogue
 from benanza_analyzer.plan import cheapest_plans
-from benanza_analyzer.roofline import PlatformCeilings
 from benanza_schemas.events import BoundUpdated, Group, Missing, ModelIngested
 from benanza_schemas.layer import Accounting
 from tests.analyzer.events import (
@@ -368,20 +368,22 @@ def test_reasons_come_by_the_first_layer_that_has_them() -> None:
     )
 
 
-def test_the_roofline_is_that_of_the_cover() -> None:
-    """At 2 bytes and 1 operation a µs."""
+def test_the_speed_of_light_is_of_all_layers_that_count() -> None:
+    """At 2 bytes and 1 operation a µs: of the product alone, measured or not, in every cover."""
     layers = [
-        summary("Conv", "a", flops=10, bytes_moved=4),
+        summary("Conv", "a", flops=40, bytes_moved=4, least_flops=21),
         summary("Relu", "b", flops=1, bytes_moved=8),
         summary("Concat", "c", bytes_moved=6),
     ]
-    event = model(layers, groups=[group("ab", (0, 1), flops=11, bytes_moved=4)])
-    found: dict[str, Best | str] = {fingerprint("ab"): Best(20.0, 0.0)}
-    assert bound_of(event, {}).roofline_us == pytest.approx(10.0 + 4.0 + 3.0)
-    assert bound_of(event, {}, "paper").roofline_us == pytest.approx(10.0 + 4.0)
-    assert bound_of(event, found, fusion=True).roofline_us == pytest.approx(11.0 + 3.0)
-    found |= {fingerprint("a"): Best(1.0, 0.0), fingerprint("b"): Best(1.0, 0.0)}
-    assert bound_of(event, found, fusion=True).roofline_us == pytest.approx(10.0 + 4.0 + 3.0)
+    event = model(layers, groups=[group("ab", (0, 1), flops=41, bytes_moved=4, least_flops=21)])
+    found: dict[str, Best | str] = {fingerprint("ab"): Best(30.0, 0.0)}
+    for bound in (
+        bound_of(event, {}),
+        bound_of(event, {}, "paper"),
+        bound_of(event, found, fusion=True),
+    ):
+        assert bound.roofline_us == pytest.approx(20.0)
+        assert bound.limited_by == "compute"
 
 
 def test_a_model_of_nothing_but_views_takes_no_time() -> None:

@@ -247,28 +247,40 @@ def test_the_time_of_computing_is_the_one_given() -> None:
     assert {u.computed_at for u in analyzer.handle(measured("a", 1.0), later)} == {later}
 
 
-def test_ceilings_give_every_model_a_roofline() -> None:
+def test_ceilings_give_every_model_a_speed_of_light() -> None:
     analyzer = Analyzer()
-    event = model([summary("Conv", "a", flops=6, bytes_moved=4)])
+    event = model([summary("Conv", "a", flops=40, bytes_moved=4, least_flops=21)])
     analyzer.handle(event, NOW)
     updates = analyzer.handle(ceilings(bandwidth=2e6, flops=1e6), NOW)
-    assert [u.roofline_us for u in updates] == [pytest.approx(6.0)] * 4
+    assert [u.roofline_us for u in updates] == [pytest.approx(20.0)] * 4
+    assert {u.limited_by for u in updates} == {"compute"}
     assert the(updates).missing == (Missing(NOT_MEASURED, (0,)),)
-    assert the(analyzer.handle(measured("a", 9.0), NOW)).roofline_us == pytest.approx(6.0)
-    fp16 = analyzer.handle(measured("a", 9.0, precision="fp16"), NOW)
-    assert the(fp16).roofline_us is None
+    assert the(analyzer.handle(measured("a", 30.0), NOW)).roofline_us == pytest.approx(20.0)
+    fp16 = the(analyzer.handle(measured("a", 30.0, precision="fp16"), NOW))
+    assert (fp16.roofline_us, fp16.limited_by) == (None, "")
 
 
 def test_the_highest_ceiling_counts() -> None:
     analyzer = Analyzer()
-    event = model([summary("Conv", "a", flops=6)])
+    event = model([summary("Conv", "a", least_flops=21)])
     analyzer.handle(event, NOW)
     analyzer.handle(ceilings(1e6, 1e6), NOW)
     assert analyzer.handle(ceilings(1e6, 0.5e6), NOW) == []
-    assert the(analyzer.handle(ceilings(1e6, 2e6), NOW)).roofline_us == pytest.approx(3.0)
+    assert the(analyzer.handle(ceilings(1e6, 2e6), NOW)).roofline_us == pytest.approx(10.0)
 
 
-def test_half_of_the_ceilings_gives_no_roofline() -> None:
+def test_a_model_ingested_before_there_were_least_operations_gets_them() -> None:
+    older = model([summary("Conv", "a", flops=40)])
+    newer = model([summary("Conv", "a", flops=40, least_flops=21)])
+    assert older.architecture_id == newer.architecture_id
+    for order in ((older, newer, older), (newer, older)):
+        analyzer = Analyzer()
+        analyzer.handle(ceilings(1e6, 1e6), NOW)
+        updates = [update for event in order for update in analyzer.handle(event, NOW)]
+        assert updates[-1].roofline_us == pytest.approx(20.0)
+
+
+def test_half_of_the_ceilings_gives_no_speed_of_light() -> None:
     analyzer = Analyzer()
     whole = ceilings(1e6, 1e6)
     half = msgspec.structs.replace(whole, ceilings=whole.ceilings[:1])

@@ -165,7 +165,7 @@ def test_nothing_is_drawn_of_an_analyzer_that_was_taken_for_dead(tmp_path: Path)
 
 
 def test_what_is_drawn_as_a_bound_lacks_no_layer(store: Store) -> None:
-    panel = ALL_PANELS["models: Bound and roofline"]
+    panel = ALL_PANELS["models: Bound and speed of light"]
     found = store.query(filled_in(panel["targets"][0]["rawSql"], store))
     assert {row["sequential"] for row in found} == {40.0}
 

@@ -14,6 +14,9 @@ from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.vocabulary import CacheState, StoppedBy
 from tests.runner.fake_runtime import FakeRuntime, variant
 
+STREAMS = {"bandwidth", "launches", "memory"}
+"""What is measured where nothing can be multiplied."""
+
 
 class Steady(FakeRuntime):
     """Moves and multiplies at constant rates, the larger the slower, but can't multiply fp16."""
@@ -35,7 +38,8 @@ class Steady(FakeRuntime):
 
 def test_the_fastest_counts() -> None:
     found = {ceiling.name: ceiling for ceiling in measured_ceilings(Steady(), "fp32")}
-    assert sorted(found) == ["bandwidth", "flops"]
+    assert sorted(found) == ["bandwidth", "flops", "launches", "memory"]
+    assert found["launches"].value == pytest.approx(1e6 / (1 + 8e-3)), "of one element"
     # The Add moves 12 bytes for each element in the time that the Relu takes for 8.
     most = 1 << 20  # that takes 8 ms; the next larger one takes 34 ms, and its Add is left out
     assert found["bandwidth"].value == pytest.approx(12 * most / (8e-9 * most + 1e-6))
@@ -43,9 +47,20 @@ def test_the_fastest_counts() -> None:
     assert found["flops"].value == pytest.approx(2 * enough**3 / (2e-12 * enough**3 + 1e-6))
 
 
+def test_the_memory_is_what_moves_several_times_the_cache() -> None:
+    found = {ceiling.name: ceiling.value for ceiling in measured_ceilings(Steady(), "fp32")}
+    assert found["memory"] == found["bandwidth"]
+
+    class OfALargeCache(Steady):
+        def cache_bytes(self) -> int:
+            return 1 << 40
+
+    without = {ceiling.name for ceiling in measured_ceilings(OfALargeCache(), "fp32")}
+    assert without == {*found} - {"memory"}
+
+
 def test_what_fails_is_left_out() -> None:
-    (bandwidth,) = measured_ceilings(Steady(), "fp16")
-    assert bandwidth.name == "bandwidth"
+    assert {c.name for c in measured_ceilings(Steady(), "fp16")} == STREAMS
     assert measured_ceilings(FakeRuntime(), "bf16") == ()
 
 
@@ -90,7 +105,9 @@ def test_microbenchmarks_are_layers_of_that_precision(precision: Precision) -> N
 
 
 def test_the_amounts_of_microbenchmarks() -> None:
-    relu, add, *_ = streams("fp16")
-    elements = STREAM_ELEMENTS[0]
-    assert (relu.amount, add.amount) == (2 * 2 * elements, 3 * 2 * elements)
-    assert next(products("fp32")).amount == 2 * 256**3
+    of_one, _, relu, add, *_ = streams("fp16", cache_bytes=4096)
+    elements = STREAM_ELEMENTS[1]
+    assert of_one.amounts == {"bandwidth": 2 * 2, "launches": 1}
+    assert relu.amounts == {"bandwidth": 2 * 2 * elements, "launches": 1, "memory": 4 * elements}
+    assert add.amounts["bandwidth"] == 3 * 2 * elements
+    assert next(products("fp32")).amounts == {"flops": 2 * 256**3}

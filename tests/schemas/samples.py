@@ -164,13 +164,13 @@ EVENTS: tuple[AnyEvent, ...] = (
         batch=8,
         dims={"past": 0, "sequence": 128},
         summaries=(
-            LayerSummary("Conv", "", "compute", some_id("b"), 7776, 1776, 108),
+            LayerSummary("Conv", "", "compute", some_id("b"), 7776, 1776, 108, "", 3888),
             LayerSummary("Clip", "", "compute", some_id("c"), 144, 1156, 0),
             LayerSummary("Foo", "com.example", "skipped", reason="com.example::Foo isn't known"),
         ),
         layers=(LayerUse(0, "conv1"), LayerUse(1, ""), LayerUse(2, "foo")),
         edges=((0, 1), (1, 2)),
-        groups=(Group(some_id("d"), "epilogue", (0, 1), 7920, 1780),),
+        groups=(Group(some_id("d"), "epilogue", (0, 1), 7920, 1780, 3888),),
         quantised="int4",
         tensor_parallel=2,
     ),
@@ -248,6 +248,7 @@ EVENTS: tuple[AnyEvent, ...] = (
         critical_path=(0,),
         layout="NHWC",
         claim=1_795_766_400_000_000,
+        limited_by="latency",
     ),
     ModelWitnessed(
         event_id=some_id("b"),

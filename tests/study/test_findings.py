@@ -31,4 +31,5 @@ def test_the_page_begins_with_what_its_tables_say() -> None:
     assert f"{least[1]} in TF32, and {least[2]} in fp16" in head
     assert f"{models[0]}, {models[1]} and {models[2]} models" in head
     assert f"{means[0]}, {means[1]} and {means[2]}." in head
-    assert f"{float(fp16['bound / roofline'][-1]):.1f} times their rooflines" in head
+    assert f"{float(fp16['bound / light'][-1]):.1f} times their speeds of light" in head
+    assert all(float(table["bound / light"][1]) > 1 for table in (fp16, tf32, large))

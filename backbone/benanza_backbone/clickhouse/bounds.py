@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Literal
 
 from benanza_backbone.document import Document
+from benanza_schemas.events import Limit
 from benanza_schemas.layer import Accounting, Precision
 
 
@@ -65,8 +66,9 @@ class ModelBound(Document, frozen=True, kw_only=True):
     values (`given_values`). `system` is the accelerator or, without one, the CPU; `runtime` is what
     measured the layers; `system_id` stands for these with all their versions. `layout` is that of
     the feature maps, empty where it makes no difference. `layers` counts the model's layers,
-    `unique_layers` those that differ. `beaten_by` holds runs that are below the bound, fastest
-    first; a bound with any is wrong. `critical_path` holds names of layers.
+    `unique_layers` those that differ. `roofline_us` is the speed of light, and `limited_by` which
+    ceiling holds it, empty where none does. `beaten_by` holds runs that are below the bound,
+    fastest first; a bound with any is wrong. `critical_path` holds names of layers.
     """
 
     model: str
@@ -85,6 +87,7 @@ class ModelBound(Document, frozen=True, kw_only=True):
     parallel_us: float | None
     parallel_spread_us: float | None
     roofline_us: float | None
+    limited_by: Limit | Literal[""]
     attainable_us: float | None
     partial: bool
     layers: int

@@ -44,7 +44,7 @@ WITH
             ORDER BY computed_at, event_id
             LIMIT 1 BY
                 architecture_id, system_id, precision, accounting, fusion, event_id,
-                sequential_us, parallel_us, roofline_us, attainable_us, missing
+                sequential_us, parallel_us, roofline_us, limited_by, attainable_us, missing
         )
         WINDOW former AS
         (

@@ -41,7 +41,7 @@ WHERE architecture_id = {architecture:String}
 """
 
 _LAYERS = """
-SELECT name, op, domain, kind, fingerprint, flops, bytes, parameters, reason
+SELECT name, op, domain, kind, fingerprint, flops, bytes, parameters, reason, least_flops
 FROM architecture_layers FINAL
 WHERE architecture_id = {architecture:String}
 ORDER BY position
@@ -54,7 +54,7 @@ ORDER BY source, target
 """
 
 _GROUPS = """
-SELECT fingerprint, rule, layers, flops, bytes FROM architecture_groups FINAL
+SELECT fingerprint, rule, layers, flops, bytes, least_flops FROM architecture_groups FINAL
 WHERE architecture_id = {architecture:String}
 ORDER BY position
 """

@@ -45,7 +45,7 @@ def report(
     """Writes what is known of each MODEL into one HTML file.
 
     It needs no network. It shows the way from a framework's run, or from calls of libraries, to
-    the bound and the roofline; the calls in time and against the roofline; the graph with its
+    the bound and the speed of light; the calls in time and against the ceilings; the graph with its
     critical path; tables of remedies and of calls; and where the figures come from.
 
     \b

@@ -109,12 +109,18 @@ def _table(kinds: Sequence[Alike], unit: TimeUnit, *, plain: bool) -> Table:
 
 
 def _reached(call: ExplainedCall) -> str:
-    """The rate by which the call is limited, and its share of the highest: `165 GFLOP/s, 72%`."""
+    """The call's rate, and how near it is to its speed of light, with the ceiling that holds that:
+    `165 GFLOP/s, 72% of light: compute`. A latency is no matter of rates.
+    """
     if not call.us:
         return "-"
+    if call.limited_by == "latency" and call.roofline_us is not None:
+        return f"{call.roofline_us / call.us:.0%} of light: latency"
     work, unit = (call.flops, "FLOP/s") if call.limited_by == "compute" else (call.bytes, "B/s")
     rate = amount(work / call.us * 1e6, unit)
-    return rate if call.roofline_us is None else f"{rate}, {call.roofline_us / call.us:.0%}"
+    if call.roofline_us is None:
+        return rate
+    return f"{rate}, {call.roofline_us / call.us:.0%} of light: {call.limited_by}"
 
 
 def _variant(call: ExplainedCall) -> str:

@@ -8,6 +8,7 @@ stamps are in UTC.
 from benanza_schemas.events.bounds import (
     BoundUpdated,
     ImageLayout,
+    Limit,
     Missing,
 )
 from benanza_schemas.events.dead_letters import (
@@ -121,6 +122,7 @@ __all__ = [
     "LayerSeen",
     "LayerSummary",
     "LayerUse",
+    "Limit",
     "Microseconds",
     "Missing",
     "ModelIngested",

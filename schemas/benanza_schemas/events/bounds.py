@@ -31,6 +31,11 @@ ImageLayout = Literal["", "NCHW", "NHWC", "NCHWc"]
 blocks, those of a block last.
 """
 
+Limit = Literal["cache", "memory", "compute", "latency"]
+"""What a speed of light is held by: bytes from the last cache, bytes from the memory, operations,
+or calls one after the other.
+"""
+
 
 class BoundUpdated(TimedEvent, frozen=True, kw_only=True):
     """A new version of the bound of an architecture's models. Topic `bounds`, key architecture,
@@ -43,7 +48,10 @@ class BoundUpdated(TimedEvent, frozen=True, kw_only=True):
     its layers. `cover` lists the fingerprints that the sequential bound adds up,
     in topological order. `critical_path` holds positions of layers. `layout` is the one that most
     calls keep their feature maps in, empty where that makes no difference.
-    `roofline_us` and `attainable_us` are null where they can't be computed. The sequential and the
+    `roofline_us` is the speed of light, under the name of the figure that it took the place of, and
+    `limited_by` the ceiling that holds it; it is empty where that is zero or can't be computed, and
+    before version 18, when the figure was the sum of the layers' rooflines. `roofline_us` and
+    `attainable_us` are null where they can't be computed. The sequential and the
     parallel bound and their spreads are null where layers are missing and none is measured; zeros
     that an older version wrote there are read as null.
 
@@ -76,6 +84,7 @@ class BoundUpdated(TimedEvent, frozen=True, kw_only=True):
     critical_path: Positions
     layout: ImageLayout = ""
     claim: Count = 0
+    limited_by: Limit | Literal[""] = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()

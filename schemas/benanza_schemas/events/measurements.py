@@ -22,15 +22,18 @@ from benanza_schemas.limits import (
 )
 from benanza_schemas.vocabulary import CacheState, StoppedBy
 
-CeilingName = Literal["bandwidth", "flops"]
-"""What a rate is of: bytes per second from and to the memory, or operations per second."""
+CeilingName = Literal["bandwidth", "flops", "memory", "launches"]
+"""What a rate is of: bytes per second from and to the last cache, operations per second, bytes per
+second from and to the memory, or calls per second, one after the other.
+"""
 
 
 class Ceiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A rate that was measured on a system and that no layer can exceed.
 
-    `value` is in bytes per second for `bandwidth`, in operations per second in the precision
-    given for `flops`. `iqr` is the interquartile range of the samples, in the same unit.
+    `value` is in bytes per second for `bandwidth` and `memory`, in operations per second in the
+    precision given for `flops`, in calls per second for `launches`. `iqr` is the interquartile
+    range of the samples, in the same unit.
     """
 
     name: CeilingName

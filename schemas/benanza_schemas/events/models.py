@@ -71,7 +71,9 @@ class LayerSummary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `fingerprint` is empty for a skipped layer; its `reason` says why it was skipped and how to mend
     that. A view whose results have no elements has a `reason`, too, and so has a layer that copies
     a state (`COPIED_STATE`). `flops` counts a multiply-add as two. `bytes` counts each input and
-    each output once. `parameters` counts the elements of constant inputs.
+    each output once. `parameters` counts the elements of constant inputs. `least_flops` are the
+    fewest operations known for its products: of a convolution, those by Winograd's algorithms. It
+    is zero for what isn't a product, and in what was written before version 18.
     """
 
     op: Name
@@ -82,6 +84,7 @@ class LayerSummary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     bytes: Count = 0
     parameters: Count = 0
     reason: Reason = ""
+    least_flops: Count = 0
 
 
 class LayerUse(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -95,8 +98,8 @@ class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Layers of a model, by position, that a library may run as one call.
 
     A group is convex: no path leaves it and comes back. It may be unconnected, have several
-    results, and overlap with other groups. `flops` and `bytes` are those of the group as one call:
-    values that are read only inside are not moved.
+    results, and overlap with other groups. `flops`, `bytes` and `least_flops` are those of the
+    group as one call: values that are read only inside are not moved.
     """
 
     fingerprint: Hash
@@ -104,6 +107,7 @@ class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     layers: Positions
     flops: Count
     bytes: Count
+    least_flops: Count = 0
 
 
 class ModelIngested(Event, frozen=True, kw_only=True):

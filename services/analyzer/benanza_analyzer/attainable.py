@@ -14,7 +14,7 @@ def attainable_us(
     plan: CoverPlan,
     measurements: Measurements,
     precision: Precision,
-    cache_bytes: int,
+    cache_bytes: float,
 ) -> float | None:
     """The estimate for a plan in microseconds; None if the plan takes no time, or if a layer lacks
     its interleaved time or its time with cold weights.
@@ -42,7 +42,7 @@ def estimate_us(
     return max(bound_us, warm_us + share * max(0.0, cold_us - warm_us) + conversion_us)
 
 
-def cold_share(weight_bytes: float, cache_bytes: int) -> float:
+def cold_share(weight_bytes: float, cache_bytes: float) -> float:
     """The share of a model's weights, from 0 to 1, that one run of the model evicts from the cache
     before the next run reads them.
 

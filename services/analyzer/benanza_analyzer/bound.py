@@ -12,11 +12,12 @@ from benanza_analyzer.answers.calls import Call, Cover
 from benanza_analyzer.attainable import attainable_us
 from benanza_analyzer.blocks import Blocks
 from benanza_analyzer.critical_path import critical_path
+from benanza_analyzer.limits.ceilings import PlatformCeilings
+from benanza_analyzer.limits.speed_of_light import BYTES_KEPT, speed_of_light
 from benanza_analyzer.measurements import BY_LIBRARY, WHICHEVER, Measurements
 from benanza_analyzer.models.architecture import Architecture, Counted
 from benanza_analyzer.models.catalogue import NOTHING, Catalogue
 from benanza_analyzer.plan import CoverPlan
-from benanza_analyzer.roofline import BYTES_KEPT, PlatformCeilings, roofline_us
 from benanza_analyzer.spread import spread_us
 from benanza_schemas.events import BoundUpdated, Missing, event_id
 from benanza_schemas.layer import Accounting, Precision
@@ -34,25 +35,25 @@ def lower_bound(
     catalogue: Catalogue,
     ceilings: PlatformCeilings | None,
     precision: Precision,
-    cache_bytes: int = 0,
+    cache_bytes: float = 0,
     *,
     system_id: Hash,
     fusion: bool,
 ) -> BoundUpdated:
-    """The bound from the layers' best times, with the roofline if there are ceilings. What moved it
-    and when, and so the event's id, is left open, for `caused` to fill in.
+    """The bound from the layers' best times, with the speed of light if there are ceilings. What
+    moved it and when, and so the event's id, is left open, for `caused` to fill in.
 
     `plan` is one of `plan.cheapest_plans`; its layout conversions count as data movement does.
     `cache_bytes` is the size of the last cache, zero if it isn't known. `layout` is the layout of
     most of the calls whose time depends on it. `attainable_us` adds up interleaved times, with
     cold weights for the share of `attainable.cold_share`.
 
-    The parallel bound and the roofline are those of the same cover as the sequential bound; with
-    fusion, another cover might make them smaller. A layout conversion counts on a path only if
-    the path leads to a reader in the other layout. The roofline counts all layers that the
-    accounting counts, measured or not. A layer that is free or not counted stays so where a group
-    covers it. Each sum is rounded once, so the parallel bound never exceeds the sequential bound,
-    and the order of summing doesn't matter.
+    The parallel bound is that of the same cover as the sequential bound; with fusion, another cover
+    might make it smaller. A layout conversion counts on a path only if the path leads to a reader
+    in the other layout. The speed of light is of all layers that the accounting counts, measured or
+    not, and the same with fusion and without: a bound that lacks layers may be below it. A layer
+    that is free or not counted stays so where a group covers it. Each sum is rounded once, so the
+    parallel bound never exceeds the sequential bound, and the order of summing doesn't matter.
     """
     counted = model.counted(accounting)
     blocks, known = plan.blocks, plan.known
@@ -68,6 +69,7 @@ def lower_bound(
     measured = tuple(np.flatnonzero(is_counted & known).tolist())
     missing = _missing(model, counted, lacking, measurements)
     available = bool(measured) or not missing
+    light = speed_of_light(counted.least, ceilings, precision) if ceilings else None
     return BoundUpdated(
         event_id=OPEN,
         architecture_id=model.id,
@@ -82,9 +84,8 @@ def lower_bound(
         sequential_spread_us=spread_us(taken, iqr_us) if available else None,
         parallel_us=_path_us(plan, path) if available else None,
         parallel_spread_us=spread_us(taken[path], iqr_us[path]) if available else None,
-        roofline_us=(
-            roofline_us(blocks.numbers, catalogue, ceilings, precision) if ceilings else None
-        ),
+        roofline_us=light.us if light else None,
+        limited_by=light.limited_by if light and light.us else "",
         attainable_us=attainable_us(model, plan, measurements, precision, cache_bytes),
         measured=measured,
         free=model.free,
@@ -164,6 +165,7 @@ def cover_of(
                 iqr_us=float(measurements.iqr_us[layout, number]) if number != NOTHING else 0.0,
                 conversion_us=float(plan.conversion_us[end]),
                 flops=int(catalogue.flops[number]),
+                least_flops=int(catalogue.least_flops[number]),
                 bytes=catalogue.bytes[number] * BYTES_KEPT[precision],
                 critical=end in path,
             )

@@ -14,12 +14,12 @@ import msgspec
 
 from benanza_analyzer.answers.calls import Cover
 from benanza_analyzer.bound import caused, cover_of, lower_bound
+from benanza_analyzer.limits.ceilings import SystemCeilings
 from benanza_analyzer.measurements import Measurements, bests
 from benanza_analyzer.models.architecture import Architecture
 from benanza_analyzer.models.architectures import Architectures
 from benanza_analyzer.models.catalogue import Catalogue
 from benanza_analyzer.plan import CoverPlan, cheapest_plans
-from benanza_analyzer.roofline import SystemCeilings
 from benanza_schemas.events import (
     BoundUpdated,
     LayerMeasured,
@@ -265,7 +265,7 @@ class Analyzer:
                 self._catalogue,
                 platform.ceilings.of(platform.precision),
                 platform.precision,
-                platform.ceilings.cache_bytes(platform.precision),
+                platform.ceilings.values(platform.precision).cache_bytes,
                 system_id=platform.system_id,
                 fusion=fusion,
             )

@@ -6,6 +6,7 @@ from benanza_ingest.errors import ModelError
 from benanza_ingest.extract import extract
 from benanza_ingest.extracted import ExtractedLayer, ExtractedModel
 from benanza_ingest.garbage import no_garbage_search
+from benanza_ingest.layering.least_flops import least_flops
 from benanza_ingest.limits import Limits
 from benanza_schemas.architecture import architecture_id
 from benanza_schemas.events import (
@@ -110,6 +111,7 @@ def is_current(checkpoint: CheckpointIngested) -> bool:
 
 def _ingested(published: ModelPublished, model: ExtractedModel) -> ModelIngested:
     identity = model_id(published.sha256, model.batch, model.dims, published.derivation())
+    least = _least_flops(model)
     summaries: list[LayerSummary] = []
     places: dict[tuple[str, ...], int] = {}
     uses = []
@@ -121,9 +123,12 @@ def _ingested(published: ModelPublished, model: ExtractedModel) -> ModelIngested
             key = (layer.op, layer.domain, layer.reason)
         if key not in places:
             places[key] = len(summaries)
-            summaries.append(_summary(layer))
+            summaries.append(_summary(layer, least.get(layer.fingerprint, 0)))
         uses.append(LayerUse(places[key], layer.name[:MAX_NAME_LENGTH]))
-    groups = tuple(Group(g.fingerprint, g.rule, g.layers, g.flops, g.bytes) for g in model.groups)
+    groups = tuple(
+        Group(g.fingerprint, g.rule, g.layers, g.flops, g.bytes, least[g.fingerprint])
+        for g in model.groups
+    )
     return ModelIngested(
         event_id=ingested_id(published.name, published.zoo, identity),
         model_id=identity,
@@ -161,7 +166,16 @@ def _checkpoint(published: ModelPublished, model: ModelIngested) -> CheckpointIn
     )
 
 
-def _summary(layer: ExtractedLayer) -> LayerSummary:
+def _least_flops(model: ExtractedModel) -> dict[str, int]:
+    """The fewest operations of each distinct layer and group that runs, by fingerprint."""
+    graphs = {group.fingerprint: group.layer for group in model.groups}
+    for layer in model.layers:
+        if layer.layer is not None and layer.kind != "view":
+            graphs[layer.fingerprint] = layer.layer
+    return {fingerprint: least_flops(graph) for fingerprint, graph in graphs.items()}
+
+
+def _summary(layer: ExtractedLayer, least: int) -> LayerSummary:
     return LayerSummary(
         op=layer.op[:MAX_NAME_LENGTH],
         domain=layer.domain[:MAX_NAME_LENGTH],
@@ -171,6 +185,7 @@ def _summary(layer: ExtractedLayer) -> LayerSummary:
         bytes=layer.bytes,
         parameters=layer.parameters,
         reason=layer.reason[:MAX_REASON_LENGTH],
+        least_flops=0 if layer.kind == "view" else least,
     )
 
 

@@ -25,7 +25,7 @@ class ExtractedLayer(LayerSummary, frozen=True, kw_only=True):
         return None if self.layer is None else self.layer.operators[0].attribute(name)
 
 
-class ExtractedGroup(Group, frozen=True):
+class ExtractedGroup(Group, frozen=True, kw_only=True):
     """A group with its graph: `layer` is canonical."""
 
     layer: Layer

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from benanza_analyzer.limits.speed_of_light import AT_OTHER_CLOCKS, MICROSECONDS
 from benanza_backbone.clickhouse.store import Store
 from benanza_schemas.events import (
     BenchmarkRequested,
@@ -56,6 +57,7 @@ PAIR_REQUESTED = BenchmarkRequested(
 )
 """A group of layers that one call does."""
 SLOW = Ceiling("flops", "fp32", 1e10, 1e8)
+CLOCKED_US = MICROSECONDS / AT_OTHER_CLOCKS
 
 GPU = identified(msgspec.structs.replace(SYSTEM, accelerator="NVIDIA H200", driver="580.1"))
 DAY_S = 86_400.0
@@ -195,13 +197,15 @@ def test_a_time_stands_beside_what_the_runners_saw_around_it(store: Store) -> No
 def test_a_layer_is_beside_the_rate_that_limits_it(store: Store) -> None:
     """The bandwidth; and arithmetic, for a convolution on the system that is slow at it."""
     sql = dict(EXAMPLES)["How near do the layers come to what the machine can do?"]
-    found = {(row["layer"], round(row["roofline_us"], 6)) for row in store.query(sql)}
+    found = {
+        (row["layer"], row["limited_by"], round(row["roofline_us"], 6)) for row in store.query(sql)
+    }
     conv, relu, *_ = MODEL.summaries
     bandwidth, _ = (ceiling.value for ceiling in SYSTEM_MEASURED.ceilings)
     assert found == {
-        ("Conv", round(1e6 * conv.bytes / bandwidth, 6)),
-        ("Conv", round(1e6 * conv.flops / SLOW.value, 6)),
-        ("Relu", round(1e6 * relu.bytes / bandwidth, 6)),
+        ("Conv", "cache", round(CLOCKED_US * conv.bytes / bandwidth, 6)),
+        ("Conv", "compute", round(CLOCKED_US * conv.least_flops / SLOW.value, 6)),
+        ("Relu", "cache", round(CLOCKED_US * relu.bytes / bandwidth, 6)),
     }
 
 
@@ -217,7 +221,7 @@ def test_integers_are_not_held_against_a_ceiling_of_floats(tmp_path: Path) -> No
         found = store.query("SELECT layer, roofline_us, percent FROM layer_rates ORDER BY layer")
     integers, floats = found
     assert (integers["layer"], integers["percent"]) == ("Conv", None)
-    assert integers["roofline_us"] == pytest.approx(1e6 * conv.bytes / ceilings[0].value)
+    assert integers["roofline_us"] == pytest.approx(CLOCKED_US * conv.bytes / ceilings[0].value)
     assert floats["percent"] > 0
 
 

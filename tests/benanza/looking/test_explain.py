@@ -11,6 +11,7 @@ from benanza.looking.bounds import known_bounds
 from benanza.looking.explain import known_explanations
 from benanza.request import BoundPolicy
 from benanza.results.explain import Explanation
+from benanza_analyzer.limits.speed_of_light import AT_OTHER_CLOCKS
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
@@ -71,7 +72,7 @@ def test_a_group_has_its_rule_and_all_its_layers(measured: Settings) -> None:
     assert all(len(call.layers) == 1 for call in layers)
 
 
-def test_without_both_ceilings_there_is_no_roofline(measured: Settings) -> None:
+def test_without_both_ceilings_there_is_no_speed_of_light(measured: Settings) -> None:
     found = explained(measured, "squeezenet", BoundPolicy())
     assert {(call.roofline_us, call.limited_by) for call in found.calls} == {(None, None)}
 
@@ -83,8 +84,8 @@ def with_ceilings(tmp_path: Path) -> Settings:
 
     dsn = copy_empty_store(tmp_path / "clickhouse")
     ceilings = (
-        Ceiling("bandwidth", "fp32", 1e9, 0.0),
-        Ceiling("flops", "fp32", 1e12, 0.0),
+        Ceiling("bandwidth", "fp32", 1e11, 0.0),
+        Ceiling("flops", "fp32", 1e13, 0.0),
         Ceiling("bandwidth", "fp16", 5.0, 0.0),
     )
     later = msgspec.structs.replace(
@@ -95,16 +96,16 @@ def with_ceilings(tmp_path: Path) -> Settings:
     return settings.load({"BENANZA_KAFKA": "127.0.0.1:9", "BENANZA_CLICKHOUSE": dsn})
 
 
-def test_a_call_stands_beside_its_roofline(with_ceilings: Settings) -> None:
+def test_a_call_stands_beside_its_speed_of_light(with_ceilings: Settings) -> None:
     """Over Kafka, from the store alone."""
     found = explained(with_ceilings, "Net", BoundPolicy(fusion=False))
     (conv,) = (call for call in found.calls if call.op == "Conv")
     summary = MODEL.summaries[MODEL.layers[conv.positions[0]].summary]
     assert conv.fingerprint == CONV_MEASURED.fingerprint
     assert (conv.flops, conv.bytes) == (summary.flops, summary.bytes)
-    memory_us, compute_us = summary.bytes / 1e9 * 1e6, summary.flops / 1e12 * 1e6
-    assert conv.roofline_us == pytest.approx(max(memory_us, compute_us))
-    assert conv.limited_by == ("memory" if memory_us >= compute_us else "compute")
+    assert conv.least_flops == summary.least_flops > 0
+    assert conv.roofline_us == pytest.approx(summary.bytes / 1e11 * 1e6 / AT_OTHER_CLOCKS)
+    assert conv.limited_by == "cache"
 
 
 def test_a_model_without_a_bound_is_an_error(measured: Settings) -> None:

@@ -37,6 +37,7 @@ BOUND = ModelBound(
     parallel_us=10_000.0,
     parallel_spread_us=50.0,
     roofline_us=None,
+    limited_by="",
     attainable_us=None,
     partial=False,
     layers=24,
@@ -167,11 +168,18 @@ def test_many_reasons_are_not_all_told() -> None:
     ]
 
 
-def test_a_roofline_above_the_bound_is_explained() -> None:
+def test_a_speed_of_light_above_the_bound_is_explained() -> None:
     (line,) = lines(but(roofline_us=2_000.0, sequential_us=1_000.0))[3:]
-    assert line.startswith("alexnet, batch 8, fp32: the roofline is above the bound; fast")
+    assert line.startswith("alexnet, batch 8, fp32: the speed of light is above the bound; rates")
     assert lines(but(roofline_us=900.0, sequential_us=1_000.0))[3:] == []
     assert lines(but(roofline_us=None))[3:] == []
+
+
+def test_the_ceiling_that_holds_stands_beside_the_speed_of_light() -> None:
+    titles, row, *_ = lines(but(roofline_us=900.0, limited_by="latency"))
+    assert "speed of light" in titles
+    assert "held by" in titles
+    assert "latency" in row
 
 
 def test_a_bound_of_a_device_that_was_slowed_down_says_so() -> None:

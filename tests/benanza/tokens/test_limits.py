@@ -6,7 +6,7 @@ from benanza.tokens.generation import Limit
 from benanza.tokens.known import known_generation
 from benanza.tokens.limits import limit_of
 from benanza_analyzer.answers.calls import Call
-from benanza_analyzer.roofline import PlatformCeilings
+from benanza_analyzer.limits.ceilings import PlatformCeilings
 from benanza_backbone.settings import Settings
 from tests.benanza.conftest import FirstRun
 from tests.benanza.tokens.small_step import swept_step

@@ -321,3 +321,10 @@ def test_the_system_names_the_gpu_and_its_libraries(cuda: Runtime) -> None:
     assert system.runtime == "cuda"
     assert all((system.accelerator, system.driver, system.cuda, system.cudnn, system.cublas))
     assert set(system.libraries) == {"cupy-cuda13x", "nvidia-cudnn-frontend", "nvmath-python"}
+
+
+def test_ceilings_are_of_each_kind_and_memory_is_slower_than_the_cache(cuda: Runtime) -> None:
+    found = {ceiling.name: ceiling.value for ceiling in cuda.ceilings("fp16")}
+    assert sorted(found) == ["bandwidth", "flops", "launches", "memory"]
+    assert found["memory"] < found["bandwidth"]
+    assert 1e5 < found["launches"] < 1e7

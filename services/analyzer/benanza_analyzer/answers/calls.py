@@ -11,9 +11,10 @@ class Call(Document, frozen=True):
 
     `us` is the median time, `iqr_us` its interquartile range; `conversion_us` is the time of the
     layout conversions that the call causes, once for all its readers. `flops` and `bytes` are the
-    call's operations in floating point and the bytes that it moves at the bound's precision, as the
-    roofline counts them. `critical` says whether the call is on the critical path. A view takes no
-    time, has no `fingerprint`, and is among the calls if what it passes on is converted.
+    call's operations in floating point and the bytes that it moves at the bound's precision, and
+    `least_flops` the fewest operations known for its products. `critical` says whether the call is
+    on the critical path. A view takes no time, has no `fingerprint`, and is among the calls if what
+    it passes on is converted.
     """
 
     positions: tuple[int, ...]
@@ -24,6 +25,7 @@ class Call(Document, frozen=True):
     flops: int
     bytes: float
     critical: bool
+    least_flops: int = 0
 
 
 class Cover(NamedTuple):

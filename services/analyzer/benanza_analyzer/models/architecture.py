@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from networkx.utils import UnionFind
 
+from benanza_analyzer.limits.least_work import least_work
+from benanza_analyzer.limits.speed_of_light import Work
 from benanza_analyzer.models.accounting import Treatment, treatment
 from benanza_analyzer.models.catalogue import NOTHING, Catalogue
 from benanza_analyzer.models.cover import ComponentShape, component_shape
@@ -46,13 +48,15 @@ class Counted(NamedTuple):
 
     `numbers` holds the number of each position's layer, `NOTHING` where it isn't counted.
     `not_counted` holds the positions that the accounting leaves out. `components` and
-    `block_numbers` are the groups that fusion may choose from.
+    `block_numbers` are the groups that fusion may choose from. `least` is the least work of all
+    layers that are counted.
     """
 
     numbers: npt.NDArray[np.int32]
     not_counted: tuple[int, ...]
     components: tuple[Component, ...]
     block_numbers: npt.NDArray[np.int32]
+    least: Work
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -63,7 +67,7 @@ class Architecture:
     ascending by source. `parameters` counts the elements of the weights of all layers. `free` holds
     the positions of views; `reshaping` are those of them that may change the shape. `skipped` holds
     positions with reasons. `numbers` are those of all layers and groups whose measurement can move
-    a bound, each once.
+    a bound, each once. `has_least` says whether the fewest operations of its products are known.
     """
 
     id: str
@@ -77,6 +81,7 @@ class Architecture:
     paper: Counted
     full: Counted
     numbers: npt.NDArray[np.int32]
+    has_least: bool
 
     def counted(self, accounting: Accounting) -> Counted:
         """The architecture under this accounting."""
@@ -116,7 +121,13 @@ def compile_architecture(event: ModelIngested, catalogue: Catalogue) -> Architec
         paper=paper,
         full=full,
         numbers=used[used != NOTHING],
+        has_least=has_least(event),
     )
+
+
+def has_least(event: ModelIngested) -> bool:
+    """Whether the event has the fewest operations of a product: older ones don't."""
+    return any(summary.least_flops for summary in event.summaries)
 
 
 def _describe(event: ModelIngested, catalogue: Catalogue) -> None:
@@ -127,9 +138,16 @@ def _describe(event: ModelIngested, catalogue: Catalogue) -> None:
     layers: list[LayerSummary | Group] = [*summaries, *groups]
     for layer in layers:
         if layer.fingerprint:
-            number = catalogue.number(layer.fingerprint)
-            flops = 0 if computes_with_integers(layer) else layer.flops
-            catalogue.describe(number, flops=flops, bytes_moved=layer.bytes)
+            in_integers = computes_with_integers(layer)
+            weights = layer.parameters if isinstance(layer, LayerSummary) else 0
+            catalogue.describe(
+                catalogue.number(layer.fingerprint),
+                flops=0 if in_integers else layer.flops,
+                bytes_moved=layer.bytes,
+                least_flops=0 if in_integers else layer.least_flops,
+                weights=0 if in_integers else weights,
+                product=layer.least_flops > 0,
+            )
 
 
 def _treatments(event: ModelIngested, accounting: Accounting) -> list[Treatment]:
@@ -158,7 +176,8 @@ def _count(event: ModelIngested, accounting: Accounting, catalogue: Catalogue) -
         if any(treatments[position] == "counted" for position in group.layers)
     ]
     components, block_numbers = _components(groups, numbers.tolist())
-    return Counted(numbers, _at(treatments, "not_counted"), components, block_numbers)
+    least = least_work(numbers, groups, sorted(event.edges), catalogue)
+    return Counted(numbers, _at(treatments, "not_counted"), components, block_numbers, least)
 
 
 def _components(

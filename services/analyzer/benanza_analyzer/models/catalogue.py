@@ -14,14 +14,18 @@ class Catalogue:
     """Layers and groups by number, from 1, in the order in which they were first seen.
 
     `flops` (operations in floating point) and `bytes` (moved) are the work of one execution, by
-    number. They follow from the layer's graph, so that all models agree on them. They are zero as
-    long as no model has the layer.
+    number; `least_flops` are the fewest known for its products, `weights` the elements of a layer's
+    constants, and `products` is 1 for what has a product, else 0. They follow from the layer's
+    graph, so that all models agree on them. They are zero as long as no model has the layer.
     """
 
     def __init__(self) -> None:
         self.fingerprints = [""]
         self.flops = array("d", [0.0])
         self.bytes = array("d", [0.0])
+        self.least_flops = array("d", [0.0])
+        self.weights = array("d", [0.0])
+        self.products = array("b", [0])
         self._numbers: dict[str, int] = {}
 
     def __len__(self) -> int:
@@ -33,11 +37,24 @@ class Catalogue:
         number = self._numbers.setdefault(fingerprint, len(self.fingerprints))
         if number == len(self.fingerprints):
             self.fingerprints.append(fingerprint)
-            self.flops.append(0.0)
-            self.bytes.append(0.0)
+            for figures in (self.flops, self.bytes, self.least_flops, self.weights):
+                figures.append(0.0)
+            self.products.append(0)
         return number
 
-    def describe(self, number: int, *, flops: int, bytes_moved: int) -> None:
+    def describe(
+        self,
+        number: int,
+        *,
+        flops: int,
+        bytes_moved: int,
+        least_flops: int = 0,
+        weights: int = 0,
+        product: bool = False,
+    ) -> None:
         """Stores the work of one execution: operations in floating point, and bytes moved."""
         self.flops[number] = flops
         self.bytes[number] = bytes_moved
+        self.least_flops[number] = least_flops
+        self.weights[number] = weights
+        self.products[number] = product

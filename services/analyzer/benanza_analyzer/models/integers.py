@@ -1,8 +1,8 @@
 """Which layers compute with integers: for these no ceiling of arithmetic is known.
 
 Ceilings are measured in floating point. A processor multiplies integers of 8 bits several times as
-fast, and so it does floats of 8 bits, so that the roofline counts only what such layers move. The
-store's view `layer_rates` goes by the same names.
+fast, and so it does floats of 8 bits, so that the speed of light counts no operation of such
+layers. The store's view `layer_rates` goes by the same names.
 """
 
 from benanza_schemas.events import Group, LayerSummary

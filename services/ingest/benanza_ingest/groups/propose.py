@@ -91,7 +91,7 @@ def _proposed(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
                 positions,
                 flops[joined.fingerprint],
                 joined.bytes,
-                joined.layer,
+                layer=joined.layer,
             )
     groups.update([(group.layers, group) for group in _attentions(attentions)])
     proposed_once = {(group.layers, group.fingerprint) for group in groups.values()}
@@ -113,6 +113,6 @@ def _attentions(proposals: Iterable[attention.Proposal]) -> Iterable[ExtractedGr
                 (),
                 costs.flops(layer),
                 costs.moved_bytes(layer),
-                layer,
+                layer=layer,
             )
         yield replace(forms[form], layers=proposal.positions)

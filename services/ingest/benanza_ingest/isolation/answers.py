@@ -208,7 +208,7 @@ def _groups(
         if layer.execution != "call" or not group.rule:
             raise ValueError("a group that is none")
         _check_positions(group.layers, count)
-        yield ExtractedGroup(fingerprint, group.rule, group.layers, flops, moved, layer)
+        yield ExtractedGroup(fingerprint, group.rule, group.layers, flops, moved, layer=layer)
 
 
 def _sequences(

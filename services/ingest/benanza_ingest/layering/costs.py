@@ -39,7 +39,7 @@ def flops(layer: Layer) -> int:
 
     Raises `ModelError` for more than `MAX_OPERATIONS`, and `ValueError` if a size is negative.
     """
-    operations = sum([_operator_flops(layer, operator) for operator in layer.operators])
+    operations = sum([operator_flops(layer, operator) for operator in layer.operators])
     if operations < 0:
         raise ValueError("a size is negative")
     if operations > MAX_OPERATIONS:
@@ -106,7 +106,8 @@ def _left_alone(layer: Layer, sizes: list[int]) -> int:
     return sum([max(0, sizes[i] - size) for i, size in parts.items() if i not in whole])
 
 
-def _operator_flops(layer: Layer, operator: Operator) -> int:
+def operator_flops(layer: Layer, operator: Operator) -> int:
+    """The number of operations of one of a layer's operators."""
     if is_own_operator(operator.op_type, operator.domain):
         return own_flops(layer, operator)
     tensors = layer.tensors

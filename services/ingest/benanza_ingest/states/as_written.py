@@ -44,7 +44,7 @@ def copying_groups(
                         (position,),
                         copies.flops,
                         copies.bytes,
-                        copies.layer,
+                        layer=copies.layer,
                     )
                 )
     return tuple(copying)

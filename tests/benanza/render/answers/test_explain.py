@@ -82,7 +82,7 @@ def test_calls_of_a_kind_are_one_row() -> None:
         "each µs": "40.0",
         "together µs": "80.0",
         "share": "80.0%",
-        "reaches": "200 GFLOP/s, 50%",
+        "reaches": "200 GFLOP/s, 50% of light: compute",
         "algorithm": "cudnn-graph: eng0, NHWC",
     }
 
@@ -102,8 +102,10 @@ def test_a_long_group_is_shortened_and_a_view_is_named() -> None:
 
 def test_the_rate_is_that_of_what_limits_the_call() -> None:
     (row,) = rows(lines(but(limited_by="memory", roofline_us=30.0)))
-    assert row["reaches"] == "50 GB/s, 75%"
+    assert row["reaches"] == "50 GB/s, 75% of light: memory"
     assert "200 GB/s " in lines(REGION)[2]
+    (row,) = rows(lines(but(limited_by="latency", roofline_us=4.0)))
+    assert row["reaches"] == "10% of light: latency"
 
 
 def test_whether_calls_are_critical_is_shown_where_some_are_not() -> None:

@@ -29,8 +29,10 @@ def with_numbers(
         named = numbered(wiring, joiner.named(positions))
         if named.layer not in made:
             joined = named.joined()
-            looks = costs.flops(joined.layer), joined.bytes, joined.layer
-            made[named.layer] = ExtractedGroup(joined.fingerprint, rule, (), *looks)
+            work = costs.flops(joined.layer), joined.bytes
+            made[named.layer] = ExtractedGroup(
+                joined.fingerprint, rule, (), *work, layer=joined.layer
+            )
         yield replace(made[named.layer], layers=positions)
 
 

@@ -76,7 +76,9 @@ def _alone(simple: Wiring) -> Iterator[ExtractedGroup]:
     for place, layer in enumerate(simple.layers):
         if layer.layer is not None and layer.kind != "view":
             yield ExtractedGroup(
-                layer.fingerprint, RULE, (place,), layer.flops, layer.bytes, layer.layer
+                *(layer.fingerprint, RULE, (place,)),
+                *(layer.flops, layer.bytes),
+                layer=layer.layer,
             )
 
 

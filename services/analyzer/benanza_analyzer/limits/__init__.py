@@ -1,0 +1,1 @@
+"""The speed of light: what no kernel can be faster than."""

@@ -1,0 +1,66 @@
+"""The ceilings of a system: the highest rates that were measured there, each of its kind."""
+
+from typing import NamedTuple
+
+from benanza_schemas.events import CeilingName, SystemMeasured, recording_of
+from benanza_schemas.layer import Precision
+
+
+class PlatformCeilings(NamedTuple):
+    """The highest measured rates of a platform: bytes per second from the last cache and
+    operations per second; bytes per second from the memory and calls per second, which are zero
+    where they aren't known, as is the size of the last cache in bytes.
+    """
+
+    bandwidth: float
+    flops: float
+    memory: float = 0.0
+    launches: float = 0.0
+    cache_bytes: float = 0.0
+
+
+_Key = tuple[Precision, CeilingName | None]
+"""What a value is of: a ceiling, or, under `None`, the size of the last cache in bytes."""
+
+
+class SystemCeilings:
+    """The highest rates of a system at each precision, in any order of its events.
+
+    Once one was measured here, imported ones of the same kind don't count.
+    """
+
+    def __init__(self) -> None:
+        self._by_recording: dict[str, dict[_Key, float]] = {}
+
+    def add(self, event: SystemMeasured) -> None:
+        """Takes in what was measured."""
+        known = self._by_recording.setdefault(recording_of(event), {})
+        for ceiling in event.ceilings:
+            for name, value in ((ceiling.name, ceiling.value), (None, event.cache_bytes)):
+                key = ceiling.precision, name
+                known[key] = max(value, known.get(key, 0))
+
+    def has(self, recording: str) -> bool:
+        """Whether something was imported from the file with this digest."""
+        return recording in self._by_recording
+
+    def withdraw(self, recording: str) -> None:
+        """Forgets what was imported from the file with this digest."""
+        self._by_recording.pop(recording, None)
+
+    def of(self, precision: Precision) -> PlatformCeilings | None:
+        """Those at a precision; None unless bandwidth and operations are known."""
+        ceilings = self.values(precision)
+        return ceilings if ceilings.bandwidth and ceilings.flops else None
+
+    def values(self, precision: Precision) -> PlatformCeilings:
+        """Those at a precision, zero for what isn't known."""
+        names: tuple[CeilingName | None, ...] = ("bandwidth", "flops", "memory", "launches", None)
+        return PlatformCeilings(*(self._highest(precision, name) for name in names))
+
+    def _highest(self, precision: Precision, name: CeilingName | None) -> float:
+        key = precision, name
+        own = self._by_recording.get("", {}).get(key, 0)
+        return own or max(
+            (ceilings.get(key, 0) for ceilings in self._by_recording.values()), default=0
+        )

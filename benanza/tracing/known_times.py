@@ -6,9 +6,12 @@ from typing import NamedTuple
 
 from benanza.looking.stored_bound import described_system
 from benanza.tracing.trace_model import TracedPart
-from benanza_analyzer.roofline import BYTES_KEPT, MICROSECONDS, PlatformCeilings, SystemCeilings
+from benanza_analyzer.limits.ceilings import PlatformCeilings, SystemCeilings
+from benanza_analyzer.limits.speed_of_light import speed_of_light, work_of_call
 from benanza_backbone.clickhouse.queries import COUNTED
 from benanza_backbone.clickhouse.store import Store
+from benanza_ingest.extracted import ExtractedGroup, ExtractedLayer
+from benanza_ingest.layering.least_flops import least_flops
 from benanza_schemas.layer import Precision
 from benanza_schemas.vocabulary import CacheState, StoppedBy
 
@@ -84,21 +87,21 @@ def bound_us(part: TracedPart, best_us: Mapping[Key, float | None]) -> float | N
 
 
 def light_us(part: TracedPart, ceilings: PlatformCeilings) -> float:
-    """The least time that bandwidth and rate allow a part, as it is computed by layers or groups.
+    """The speed of light of a part in microseconds, as it is computed by layers or by a group.
 
-    Source: `benanza_analyzer.roofline`.
+    Source: `benanza_analyzer.limits.speed_of_light`.
     """
-    computing = [layer for layer in part.layers if layer.kind != "view"]
-    costs = [[(layer.bytes, layer.flops) for layer in computing]]
-    costs += [[(group.bytes, group.flops)] for group in part.groups]
-    return min(
-        sum(
-            max(moved * BYTES_KEPT[part.precision] / ceilings.bandwidth, flops / ceilings.flops)
-            for moved, flops in way
-        )
-        * MICROSECONDS
-        for way in costs
-    )
+    ways: list[Sequence[ExtractedLayer | ExtractedGroup]]
+    ways = [[layer for layer in part.layers if layer.kind != "view"]]
+    ways += [[group] for group in part.groups]
+    return min(math.fsum(_call_us(call, part.precision, ceilings) for call in way) for way in ways)
+
+
+def _call_us(
+    call: ExtractedLayer | ExtractedGroup, precision: Precision, ceilings: PlatformCeilings
+) -> float:
+    flops = least_flops(call.layer) if call.layer else 0
+    return speed_of_light(work_of_call(call.bytes, flops), ceilings, precision).us
 
 
 def was_tried(part: TracedPart, best_us: Mapping[Key, float | None]) -> bool:

@@ -60,6 +60,7 @@ SAMPLES = (
     "linear attention of tokens",
     "attention",
     "attention as BERT has it",
+    "attention of one query to kept vectors",
     "grouped attention of a prompt",
     "projected attention",
     "experts with swiglu",

@@ -28,14 +28,15 @@ benchmarks.zoo > docs/zoo.md` writes this page.
   models with random weights, and not optimised; `benanza profile zoo:NAME --framework pytorch`
   runs the same model in PyTorch.
 - Those of `decoder` are made by Benanza, as ONNX Runtime GenAI's builder writes them, in its
-  [own operators](operators.md); of Whisper's and T5's decoders and of DeepSeek's latent
-  attention in ONNX's. Each has four of its blocks, the published widths, heads and
-  vocabulary, and float32; those that have windows attend to everything in the last block. A
-  *step* has one new token of each sequence, and its caches in place: `benanza run
-  zoo:decoder:llama-3.1-8b-step --dim past=1024,4096`. A *prefill* reads `--dim sequence=N`.
-  `--quantised int4` gives the products weights of 4 bits; those of experts have them under
-  `-int4`. The table is for a past of 1,023, or a sequence of 1,024, and as many states of T5's
-  encoder (`--dim encoder=N`).
+  [own operators](operators.md); of Whisper's and T5's decoders, of DeepSeek's latent attention
+  and of Mamba 2 in ONNX's. Each has four of its blocks, the published widths, heads and
+  vocabulary, and float32; those that have windows attend to everything in the last block, as
+  does Qwen3-Next, whose first three blocks have linear attention. Mamba 2, whose states are of
+  one size, has a step alone, without a past. A *step* has one new token of each sequence, and
+  its caches in place: `benanza run zoo:decoder:llama-3.1-8b-step --dim past=1024,4096`. A
+  *prefill* reads `--dim sequence=N`. `--quantised int4` gives the products weights of 4 bits;
+  those of experts have them under `-int4`, which Qwen3-Next doesn't have. The table is for a
+  past of 1,023, or a sequence of 1,024, and as many states of T5's encoder (`--dim encoder=N`).
 
 | model | for | layers | unique | GFLOPs | paper |
 |---|---|---|---|---|---|"""

@@ -1,4 +1,6 @@
-"""Hybrids' graphs: ONNX Runtime runs them, their states are in place, and all layers have calls."""
+"""Decoders that keep states of one size: they have as many parameters as is published, ONNX Runtime
+runs small ones, and all their layers have calls.
+"""
 
 from math import prod
 
@@ -7,6 +9,8 @@ import onnxruntime
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
+from benanza_ingest.decoders.hybrids import DeltaHybrid, qwen3_next
+from benanza_ingest.decoders.state_space import StateSpaceModel, mamba2
 from benanza_ingest.extract import extract
 from benanza_ingest.extracted import ExtractedModel
 from benanza_runner.arrays import Array
@@ -14,12 +18,8 @@ from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.reference import random_inputs
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.onnx_layers.precision import retyped
-from benchmarks.decoders.hybrids import DeltaHybrid, qwen3_next
-from benchmarks.decoders.state_space import StateSpaceModel, mamba2
 
-SPACE = StateSpaceModel(
-    layers=2, hidden=64, heads=4, head_size=16, state_size=32, vocabulary=96, precision="float"
-)
+SPACE = StateSpaceModel(layers=2, hidden=64, heads=4, head_size=16, state_size=32, vocabulary=96)
 DELTA = DeltaHybrid(
     layers=2,
     full_every=2,
@@ -36,11 +36,27 @@ DELTA = DeltaHybrid(
     top_k=2,
     intermediate=32,
     vocabulary=96,
-    precision="float",
 )
-KEYS, LENGTH = 24, 3
-DIMS = {"batch_size": 2, "sequence_length": LENGTH, "total_sequence_length": KEYS}
+PAST, LENGTH = 21, 3
+DIMS = {
+    "batch_size": 2,
+    "sequence_length": LENGTH,
+    "past_sequence_length": PAST,
+    "total_sequence_length": PAST + LENGTH,
+}
 MODELS = {"mamba2": mamba2(SPACE), "qwen3-next": qwen3_next(DELTA)}
+
+
+@pytest.mark.parametrize(
+    ("model", "billions"),
+    [(mamba2(StateSpaceModel()), 2.7), (qwen3_next(DeltaHybrid()), 80)],  # the model cards
+    ids=list(MODELS),
+)
+def test_the_number_of_parameters_is_the_published_one(model: ModelProto, billions: float) -> None:
+    weights = [each for each in model.graph.initializer if each.external_data]
+    computed = {"cosines", "sines"}
+    found = sum(prod(each.dims) for each in weights if each.name not in computed)
+    assert found == pytest.approx(billions * 1e9, rel=0.02)
 
 
 def with_weights(model: ModelProto) -> ModelProto:
@@ -65,12 +81,13 @@ def ran(model: ModelProto, tokens: Array, states: dict[str, Array]) -> dict[str,
     return dict(zip(names, session.run(names, given), strict=True))
 
 
-def zeros(model: ModelProto) -> dict[str, Array]:
-    """States before the first token."""
+def before_tokens(model: ModelProto) -> dict[str, Array]:
+    """States before the first token: of zeros, and no keys and values."""
     made = {}
     for each in model.graph.input:
         dims = each.type.tensor_type.shape.dim
-        shape = [DIMS.get(dim.dim_param, dim.dim_value) for dim in dims]
+        lengths = DIMS | {"past_sequence_length": 0}
+        shape = [lengths.get(dim.dim_param, dim.dim_value) for dim in dims]
         dtype = helper.tensor_dtype_to_np_dtype(each.type.tensor_type.elem_type)
         made[each.name] = np.zeros(shape, dtype)
     return made
@@ -80,15 +97,15 @@ def test_a_prompt_leaves_the_states_that_its_tokens_leave_one_by_one() -> None:
     model = with_weights(MODELS["qwen3-next"])
     tokens = np.array([[5, 7, 11], [2, 3, 1]], np.int64)
 
-    def counted(last: int) -> dict[str, Array]:
-        return {"last_key": np.full(2, last, np.int32), "all_keys": np.array(last + 1, np.int32)}
+    def mask(total: int) -> dict[str, Array]:
+        return {"attention_mask": np.ones((2, total), np.int64)}
 
-    prompt = ran(model, tokens, zeros(model) | counted(LENGTH - 1))
-    states = zeros(model)
+    prompt = ran(model, tokens, before_tokens(model) | mask(LENGTH))
+    states = before_tokens(model)
     for at in range(LENGTH):
-        step = ran(model, tokens[:, at : at + 1], states | counted(at))
+        step = ran(model, tokens[:, at : at + 1], states | mask(at + 1))
         states |= {name.removeprefix("new"): value for name, value in step.items()}
-    for name in ("newconv_0", "newstate_0"):
+    for name in step.keys() - {"logits"}:
         np.testing.assert_allclose(step[name], prompt[name], 1e-3, 1e-5)
     np.testing.assert_allclose(step["logits"][:, 0], prompt["logits"][:, -1], 1e-3, 1e-4)
 
@@ -97,7 +114,9 @@ def test_a_step_of_a_state_space_model_forgets_what_decays() -> None:
     model = with_weights(MODELS["mamba2"])
     tokens = np.array([[5], [7]], np.int64)
     random = np.random.default_rng(1)
-    before = {n: random.normal(size=a.shape).astype(a.dtype) for n, a in zeros(model).items()}
+    before = {
+        n: random.normal(size=a.shape).astype(a.dtype) for n, a in before_tokens(model).items()
+    }
     step = ran(model, tokens, before)
     for name in ("conv_0", "state_0"):
         assert step[f"new{name}"].shape == before[name].shape

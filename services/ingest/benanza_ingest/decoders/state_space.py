@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from onnx import ModelProto
 
-from benchmarks.decoders.in_text import TextGraph
+from benanza_ingest.decoders.in_text import TextGraph
 
 
 @dataclass(frozen=True)
@@ -22,12 +22,11 @@ class StateSpaceModel:
     state_size: int = 128
     places: int = 4
     vocabulary: int = 50_288
-    precision: str = "float16"
 
 
 def mamba2(of: StateSpaceModel) -> ModelProto:
     """A step: one new token of each sequence."""
-    text, inner = TextGraph(of.precision), of.heads * of.head_size
+    text, inner = TextGraph(), of.heads * of.head_size
     channels = inner + 2 * of.state_size
     text.inputs.append("int64[batch_size,1] input_ids")
     text.weight("words", of.vocabulary, of.hidden)
@@ -38,8 +37,8 @@ def mamba2(of: StateSpaceModel) -> ModelProto:
     text.nodes.append("x_0 = Gather(words, input_ids)")
     for n in range(of.layers):
         text.inputs += [
-            f"REAL[batch_size,{channels},{of.places}] conv_{n}",
-            f"REAL[batch_size,{of.heads},{of.head_size},{of.state_size}] state_{n}",
+            f"float[batch_size,{channels},{of.places}] conv_{n}",
+            f"float[batch_size,{of.heads},{of.head_size},{of.state_size}] state_{n}",
         ]
         text.outputs += [f"newconv_{n}", f"newstate_{n}"]
         text.weight(f"norm_{n}", of.hidden)

@@ -1,4 +1,4 @@
-"""A graph of a decoder in ONNX's text form, without weights."""
+"""A graph of a decoder in ONNX's text form, in float32 without weights."""
 
 from onnx import ModelProto, parser
 
@@ -8,8 +8,7 @@ OPSETS = '"": 23, "com.microsoft": 1'
 class TextGraph:
     """A graph in ONNX's text form: what it reads, returns and computes, and its weights."""
 
-    def __init__(self, precision: str) -> None:
-        self.precision = precision
+    def __init__(self) -> None:
         self.inputs: list[str] = []
         self.outputs: list[str] = []
         self.weights: list[str] = []
@@ -19,14 +18,12 @@ class TextGraph:
         inputs, outputs = ", ".join(self.inputs), ", ".join(self.outputs)
         weights, nodes = ", ".join(self.weights), "\n".join(self.nodes)
         text = f"decoder ({inputs}) => ({outputs})\n<{weights}> {{\n{nodes}\n}}"
-        made: ModelProto = parser.parse_model(
-            f"<ir_version: 10, opset_import: [{OPSETS}]>\n{text.replace('REAL', self.precision)}"
-        )
+        made: ModelProto = parser.parse_model(f"<ir_version: 10, opset_import: [{OPSETS}]>\n{text}")
         return made
 
     def weight(self, name: str, *shape: int) -> None:
         sizes = ",".join(map(str, shape))
-        self.weights.append(f'REAL[{sizes}] {name} = ["location": "weights"]')
+        self.weights.append(f'float[{sizes}] {name} = ["location": "weights"]')
 
     def numbers(self, **values: int | tuple[int, ...]) -> None:
         """Constants that decide shapes and axes."""

@@ -1,21 +1,16 @@
-"""Decoders whose layers keep states of one size instead of keys and values, or mostly so.
+"""Qwen3-Next, a hybrid: three of four of its layers keep states of one size instead of keys and
+values.
 
-    python -m benchmarks.decoders.hybrids FOLDER
-
-writes the graphs of Mamba 2, and of Qwen3-Next: three of four of its layers are gated delta nets,
-with ONNX Runtime's operators, for a step or for a prompt. Its sizes are those of the `config.json`
-of https://huggingface.co/Qwen/Qwen3-Next-80B-A3B-Instruct, and the structure of such a net is that
-of Yang et al., "Gated Delta Networks", 2024.
+These layers are gated delta nets, with ONNX Runtime's operators. Sizes are those of the
+`config.json` of https://huggingface.co/Qwen/Qwen3-Next-80B-A3B-Instruct, and the structure of such
+a net is that of Yang et al., "Gated Delta Networks", 2024.
 """
 
-import argparse
 from dataclasses import dataclass
-from pathlib import Path
 
 from onnx import ModelProto
 
-from benchmarks.decoders.in_text import TextGraph
-from benchmarks.decoders.state_space import StateSpaceModel, mamba2
+from benanza_ingest.decoders.in_text import TextGraph
 
 
 @dataclass(frozen=True)
@@ -40,17 +35,17 @@ class DeltaHybrid:
     top_k: int = 10
     intermediate: int = 512
     vocabulary: int = 151_936
-    precision: str = "float16"
 
 
 def qwen3_next(of: DeltaHybrid) -> ModelProto:
-    """A step or a prompt, with keys and values in buffers of as many rows as there will be."""
-    text = TextGraph(of.precision)
+    """A step or a prompt: its open dimensions are those of `build`. All layers begin with what they
+    kept, of a prompt behind nothing with states of zeros.
+    """
+    text = TextGraph()
     keys, wide = of.key_heads * of.delta_size, of.value_heads * of.delta_size
     text.inputs += [
         "int64[batch_size,sequence_length] input_ids",
-        "int32[batch_size] last_key",
-        "int32 all_keys",
+        "int64[batch_size,total_sequence_length] attention_mask",
     ]
     text.weight("words", of.vocabulary, of.hidden)
     text.weight("scores", of.hidden, of.vocabulary)
@@ -67,7 +62,8 @@ def qwen3_next(of: DeltaHybrid) -> ModelProto:
     text.numbers(
         kv_norm=(0, 0, of.kv_heads, of.head_size), flat_kv=(0, 0, of.kv_heads * of.head_size)
     )
-    text.nodes.append("x_0 = Gather(words, input_ids)")
+    text.numbers(one=1)
+    text.nodes.append(_BEGIN)
     for n in range(of.layers):
         full = (n + 1) % of.full_every == 0
         (_attention if full else _delta)(text, of, n)
@@ -80,12 +76,23 @@ def qwen3_next(of: DeltaHybrid) -> ModelProto:
     return text.model()
 
 
+_BEGIN = """
+x_0 = Gather(words, input_ids)
+counts = ReduceSum <keepdims = 0> (attention_mask, one)
+before = Sub(counts, one)
+last_keys = Cast <to = 6> (before)
+length = Shape <start = 1, end = 2> (attention_mask)
+total = Squeeze(length)
+all_keys = Cast <to = 6> (total)
+"""
+
+
 def _delta(text: TextGraph, of: DeltaHybrid, n: int) -> None:
     size, keys = of.delta_size, of.key_heads * of.delta_size
     wide = of.value_heads * size
     text.inputs += [
-        f"REAL[batch_size,{2 * keys + wide},{of.places - 1}] conv_{n}",
-        f"REAL[batch_size,{of.value_heads},{size},{size}] state_{n}",
+        f"float[batch_size,{2 * keys + wide},{of.places - 1}] conv_{n}",
+        f"float[batch_size,{of.value_heads},{size},{size}] state_{n}",
     ]
     text.outputs += [f"newconv_{n}", f"newstate_{n}"]
     text.weight(f"norm_{n}", of.hidden)
@@ -136,7 +143,7 @@ mid@ = Add(x@, o@)
 
 
 def _attention(text: TextGraph, of: DeltaHybrid, n: int) -> None:
-    kept = f"REAL[batch_size,{of.kv_heads},total_sequence_length,{of.head_size}]"
+    kept = f"float[batch_size,{of.kv_heads},past_sequence_length,{of.head_size}]"
     text.inputs += [f"{kept} keys_{n}", f"{kept} values_{n}"]
     text.outputs += [f"newkeys_{n}", f"newvalues_{n}"]
     wide, narrow = of.heads * of.head_size, of.kv_heads * of.head_size
@@ -163,7 +170,7 @@ kh@ = Reshape(k@, kv_norm)
 kn@ = RMSNormalization <epsilon = 1e-6> (kh@, knorm@)
 kf@ = Reshape(kn@, flat_kv)
 y@, newkeys@, newvalues@ = com.microsoft.GroupQueryAttention <HEADS, do_rotary = 1>
-  (qf@, kf@, v@, keys@, values@, last_key, all_keys, cosines, sines)
+  (qf@, kf@, v@, keys@, values@, last_keys, all_keys, cosines, sines)
 gs@ = Sigmoid(g@)
 gated@ = Mul(y@, gs@)
 o@ = MatMul(gated@, out@)
@@ -203,22 +210,3 @@ shared@ = Mul(so@, sw@)
 both@ = Add(mixed@, shared@)
 @next = Add(mid@, both@)
 """
-
-
-def main() -> None:
-    """Writes the files, and prints their names."""
-    asked = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    asked.add_argument("folder", type=Path)
-    folder: Path = asked.parse_args().folder
-    folder.mkdir(parents=True, exist_ok=True)
-    made = {"mamba2-2.7b": mamba2(StateSpaceModel()), "qwen3-next": qwen3_next(DeltaHybrid())}
-    for name, model in made.items():
-        path = folder / f"{name}.onnx"
-        path.write_bytes(model.SerializeToString())
-        print(path)
-
-
-if __name__ == "__main__":
-    main()

@@ -78,11 +78,11 @@ def decoder_model(name: str) -> bytes:
     return bytes(model.SerializeToString(deterministic=True))
 
 
-def sizes_for_tables(name: str) -> Mapping[str, int]:
+def sizes_for_tables(name: str) -> dict[str, int]:
     """Sizes of a name's open dimensions but the batch, to say what is in it: one token behind 1,023
     others, or a prompt of 1,024.
     """
-    return _asked()[name].sizes
+    return dict(_asked()[name].sizes)
 
 
 @cache

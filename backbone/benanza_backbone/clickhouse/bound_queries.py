@@ -65,7 +65,9 @@ WITH
 SELECT
     bound.* EXCEPT (measured, free, not_counted, missing, cover) REPLACE
     (
-        arrayMap(at -> nodes[at + 1].2, critical_path) AS critical_path
+        arrayMap(at -> nodes[at + 1].2, critical_path) AS critical_path,
+        -- Without a ceiling it is zero, or the sum of rooflines of a row from before these.
+        if(bound.limited_by = '', NULL, bound.roofline_us) AS roofline_us
     ),
     layers_of.layers AS layers,
     layers_of.unique_layers AS unique_layers,

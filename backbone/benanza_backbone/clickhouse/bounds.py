@@ -67,8 +67,9 @@ class ModelBound(Document, frozen=True, kw_only=True):
     measured the layers; `system_id` stands for these with all their versions. `layout` is that of
     the feature maps, empty where it makes no difference. `layers` counts the model's layers,
     `unique_layers` those that differ. `roofline_us` is the speed of light, and `limited_by` which
-    ceiling holds it, empty where none does. `beaten_by` holds runs that are below the bound,
-    fastest first; a bound with any is wrong. `critical_path` holds names of layers.
+    ceiling holds it; where none does, as where the fewest operations aren't known, they are null
+    and empty. `beaten_by` holds runs that are below the bound, fastest first; a bound with any is
+    wrong. `critical_path` holds names of layers.
     """
 
     model: str

@@ -146,6 +146,8 @@ def _longest_first(named: tuple[str, Sequence[TracedCalls]]) -> float:
 
 
 def _operators(calls: Sequence[TracedCalls], unit: TimeUnit, *, plain: bool) -> Table:
+    """Reasons have a column where there are any, since a terminal has little room."""
+    lacking = any(call.reason for call in calls)
     columns = (
         names("operator"),
         Column("inputs", "left"),
@@ -157,7 +159,7 @@ def _operators(calls: Sequence[TracedCalls], unit: TimeUnit, *, plain: bool) -> 
         Column(f"bound {unit.name}"),
         Column(f"speed of light {unit.name}"),
         Column(f"saved {unit.name}"),
-        Column("why no bound", "left"),
+        *([Column("why no bound", "left")] if lacking else []),
     )
     rows = [
         (
@@ -171,7 +173,7 @@ def _operators(calls: Sequence[TracedCalls], unit: TimeUnit, *, plain: bool) -> 
             unit.format(call.bound_us),
             unit.format(call.light_us),
             unit.format(call.saved_us),
-            call.reason,
+            *([call.reason] if lacking else []),
         )
         for call in calls
     ]

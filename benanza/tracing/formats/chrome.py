@@ -55,9 +55,14 @@ def _opened(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
             plain.seek(0)
             yield gzip.GzipFile(fileobj=plain) if packed else plain
     except ijson.IncompleteJSONError as error:
-        raise BenanzaError(
-            f"{path} is no whole trace ({' '.join(str(error).split())[:100]}); record it again"
-        ) from error
+        raise BenanzaError(f"{path} is no whole trace ({_why(error)}); record it again") from error
     except (OSError, EOFError) as error:
         why = getattr(error, "strerror", None) or error
         raise BenanzaError(f"{path} can't be read: {why}; name a trace") from error
+
+
+def _why(error: ijson.IncompleteJSONError) -> str:
+    """What the parser says. It quotes the file, in bytes where that is no text."""
+    (said,) = error.args
+    text = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
+    return " ".join(text.split())[:100]

@@ -54,6 +54,18 @@ def test_a_bound_has_the_names_of_model_system_and_layers(store: Store) -> None:
     assert row["cause"] == RELU_MEASURED.event_id
 
 
+def test_a_figure_that_no_ceiling_holds_is_no_speed_of_light(store: Store) -> None:
+    """Rows from before had rooflines there, and models from before have no least work."""
+    before = msgspec.structs.replace(BOUNDS[0], roofline_us=7.5, limited_by="")
+    store.insert([MODEL, SYSTEM_MEASURED, before])
+    (found,) = store.bounds()
+    assert (found.roofline_us, found.limited_by) == (None, "")
+    held = msgspec.structs.replace(before, computed_at=after(99), limited_by="memory")
+    store.insert([held])
+    (found,) = store.bounds()
+    assert (found.roofline_us, found.limited_by) == (7.5, "memory")
+
+
 def test_missing_layers_are_listed_each_with_its_reason(store: Store) -> None:
     store.insert([MODEL, SYSTEM_MEASURED, BOUNDS[0]])
     (found,) = store.bounds()

@@ -131,6 +131,10 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
         (b"\x1f\x8b\x08\x00damaged", "can't be read"),
         (b"SQLite format 3\x00damaged", "is no report of Nsight Systems"),
         (b"no JSON", "is no whole trace"),
+        (
+            b"\x80\x81 no text",
+            r"is no whole trace \(lexical error: invalid char in json text\. \ufffd",
+        ),
         (b'{"traceEvents": [{"ph": "X", "cat": "cpu_op"}]}', "isn't as a profiler writes it"),
         (
             b'{"traceEvents": [{"ph": "X", "cat": "kernel", "name": 1, "ts": [], "args": {}}]}',

@@ -69,6 +69,7 @@ def test_what_a_run_measured_bounds_the_trace(
     assert call["light_us"] <= call["bound_us"]
     beside = benanza("trace", relus, "--data", data, "--model", model)
     assert "1 of its 1 layers are in the trace, which runs it 2 times; its bound" in beside.stdout
+    assert "why no bound" not in beside.stdout, "all have one"
     history = benanza("history", "trace:relus", "--data", data)
     assert "measurement moved it" in history.stdout, "of the model that was published"
 

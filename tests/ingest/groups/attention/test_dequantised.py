@@ -85,3 +85,16 @@ def test_codes_that_heads_share_are_read_as_they_are() -> None:
     assert attention.integer("kv_num_heads") == 0
     assert [group.layer.tensors[i].shape[1] for i in attention.inputs] == [8, 2, 2]
     assert group.bytes == pytest.approx(2 * 2 * 2 * 100 * 64 + 2 * 4 * 2 * 8 * 64, abs=16)
+
+
+def test_of_codes_only_those_in_a_window_are_read() -> None:
+    hides = ", ".join(["-inf"] * 96 + ["0"] * 4)
+    text = WRITTEN_OUT.format(heads=8, repeated="", key="kd", value="vd")
+    text = text.replace("<float s", f"<float[1,1,1,100] m = {{{hides}}}, float s")
+    (group,) = of_codes(
+        text.replace("Softmax<axis=-1>(a)", "Softmax<axis=-1>(b)").replace(
+            "w = ", "b = Add(a, m) w = "
+        ),
+        21,
+    )
+    assert group.bytes == pytest.approx(2 * 2 * 8 * 4 * 64 + 2 * 4 * 2 * 8 * 64, abs=160)

@@ -94,3 +94,15 @@ def test_a_longer_cache_in_float8_is_refused() -> None:
     tensors = tuple(longer if n == after else each for n, each in enumerate(layer.tensors))
     with pytest.raises(LayerModelError, match="copies its cache"):
         reference(replace(layer, tensors=tensors), "fp32", threads=1)
+
+
+def test_values_of_another_length_are_refused() -> None:
+    layer = in_pages(3, 1, 4, 4, block=8)
+    (operator,) = layer.operators
+    kept = operator.inputs[4], operator.outputs[2]
+    tensors = tuple(
+        replace(each, shape=(*each.shape[:3], 8)) if n in kept else each
+        for n, each in enumerate(layer.tensors)
+    )
+    with pytest.raises(LayerModelError, match="values are not as long"):
+        reference(replace(layer, tensors=tensors), "fp32", threads=1)

@@ -149,7 +149,7 @@ def paged(layer: Layer, values: Mapping[int, Array]) -> list[Array]:
 
 
 def _check_caches(layer: Layer) -> None:
-    """Raises `LayerModelError` unless keys and values have caches, as long after as before."""
+    """Raises `LayerModelError` unless keys and values have caches alike, before and after."""
     (operator,) = layer.operators
     for before, after in _CACHES:
         places = (*operator.inputs[before : before + 1], *operator.outputs[after : after + 1])
@@ -160,6 +160,11 @@ def _check_caches(layer: Layer) -> None:
             )
         if layer.tensors[places[0]].shape != layer.tensors[places[1]].shape:
             raise LayerModelError(f"{layer.title()} that copies its cache is not supported yet")
+    keys, values = (layer.tensors[operator.inputs[place]].shape for place, _ in _CACHES)
+    if keys != values:
+        raise LayerModelError(
+            f"{layer.title()} whose values are not as long as its keys is not supported yet"
+        )
 
 
 def _given(layer: Layer, values: Mapping[int, Array]) -> tuple[Operator, dict[int, Array]]:

@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.reference import reference
 from benanza_runner.onnx_layers.kept_keys import grouped, in_place
-from benanza_schemas.layer import Layer
+from benanza_runner.onnx_layers.layer_model import LayerModelError
+from benanza_schemas.layer import OMITTED, Layer
 from tests.runner.cuda.layers.own import GROUPED
 from tests.runner.cuda.layers.own import grouped as in_a_row
 from tests.runner.cuda.layers.own import paged as in_pages
@@ -67,3 +69,40 @@ def test_pages_are_keys_in_another_order(stored: str) -> None:
     np.testing.assert_allclose(found[0], expected[0][0], 1e-5, 1e-6)
     for cache, kept in zip(found[1:], expected[1:], strict=True):
         np.testing.assert_array_equal(cache[table].reshape(32, 2, -1), kept[0].swapaxes(0, 1))
+
+
+def test_one_cache_for_keys_and_values_is_refused() -> None:
+    layer = in_pages(3, 1, 4, 4, block=8)
+    (operator,) = layer.operators
+    inputs = tuple(OMITTED if n == 4 else index for n, index in enumerate(operator.inputs))
+    one = replace(layer, operators=(replace(operator, inputs=inputs),))
+    with pytest.raises(LayerModelError, match="a cache of keys and one of values"):
+        reference(one, "fp32", threads=1)
+
+
+@pytest.mark.parametrize("blocks", [1, 2])
+def test_pages_without_room_are_refused(blocks: int) -> None:
+    with pytest.raises(LayerModelError, match="no room"):
+        reference(in_pages(60, 2, blocks, 4), "fp32", threads=1)
+
+
+def test_a_longer_cache_in_float8_is_refused() -> None:
+    layer = in_a_row(1, 1, 32, stored="float8e4m3fn")
+    (operator,) = layer.operators
+    after = operator.outputs[1]
+    longer = replace(layer.tensors[after], shape=(1, 2, 33, 16))
+    tensors = tuple(longer if n == after else each for n, each in enumerate(layer.tensors))
+    with pytest.raises(LayerModelError, match="copies its cache"):
+        reference(replace(layer, tensors=tensors), "fp32", threads=1)
+
+
+def test_values_of_another_length_are_refused() -> None:
+    layer = in_pages(3, 1, 4, 4, block=8)
+    (operator,) = layer.operators
+    kept = operator.inputs[4], operator.outputs[2]
+    tensors = tuple(
+        replace(each, shape=(*each.shape[:3], 8)) if n in kept else each
+        for n, each in enumerate(layer.tensors)
+    )
+    with pytest.raises(LayerModelError, match="values are not as long"):
+        reference(replace(layer, tensors=tensors), "fp32", threads=1)

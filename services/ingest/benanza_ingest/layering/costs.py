@@ -84,14 +84,14 @@ def parameters(layer: Layer) -> int:
 
 def _left_alone(layer: Layer, sizes: list[int]) -> int:
     """The bytes of those tensors of which each operator that reads or writes them touches only a
-    part. What is only seen in another shape within the layer is the tensor that is seen so.
+    part. What is only seen in another shape within the layer, or dequantised with one scale, is the
+    tensor that is read so.
     """
     whole = {OMITTED}
     parts: dict[int, int] = {}
     seen: dict[int, int] = {}
     for operator in layer.operators:
-        is_view = operator.op_type in RESHAPING and not operator.domain
-        if is_view and operator.outputs[0] not in layer.outputs:
+        if _is_as_stored(layer, operator) and operator.outputs[0] not in layer.outputs:
             source, *told = operator.inputs
             seen[operator.outputs[0]] = seen.get(source, source)
             whole.update(told)
@@ -100,10 +100,19 @@ def _left_alone(layer: Layer, sizes: list[int]) -> int:
         others = set(operator.inputs).union(operator.outputs).difference(part)
         whole.update(seen.get(index, index) for index in others)
         for index, elements in part.items():
-            size = size_bytes(layer.tensors[index].dtype, elements)
             place = seen.get(index, index)
+            size = size_bytes(layer.tensors[place].dtype, elements)
             parts[place] = parts.get(place, 0) + size
     return sum([max(0, sizes[i] - size) for i, size in parts.items() if i not in whole])
+
+
+def _is_as_stored(layer: Layer, operator: Operator) -> bool:
+    """Whether each element of a result follows from the one at the same place of what is stored."""
+    if operator.domain:
+        return False
+    if operator.op_type == "DequantizeLinear":
+        return prod(layer.tensors[operator.inputs[1]].shape) == 1
+    return operator.op_type in RESHAPING
 
 
 def operator_flops(layer: Layer, operator: Operator) -> int:

@@ -14,7 +14,9 @@ import ml_dtypes
 import numpy as np
 
 from benanza_runner.arrays import Array
+from benanza_runner.onnx_layers.layer_model import LayerModelError
 from benanza_schemas.layer import OMITTED, Layer, Operator
+from benanza_schemas.operators.pages import paged_lengths
 
 _DOMAIN, _GROUPED, _PAGED = "com.microsoft", "GroupQueryAttention", "PagedAttention"
 
@@ -77,8 +79,9 @@ def in_place(layer: Layer, values: Mapping[int, Array], outputs: list[Array]) ->
 
 def grouped(layer: Layer, values: Mapping[int, Array]) -> list[Array]:
     """The outputs of a GroupQueryAttention with a cache that is as long before as after, for inputs
-    by position: floats in float32.
+    by position: floats in float32. Raises `LayerModelError` for other caches.
     """
+    _check_caches(layer)
     operator, given = _given(layer, values)
     heads, of_keys = operator.integer("num_heads"), operator.integer("kv_num_heads")
     batch, queries, _ = given[0].shape
@@ -108,9 +111,14 @@ def grouped(layer: Layer, values: Mapping[int, Array]) -> list[Array]:
 
 def paged(layer: Layer, values: Mapping[int, Array]) -> list[Array]:
     """The outputs of a PagedAttention with two caches, for inputs by position: floats in float32.
-    Scales are one, or by head and column, with an axis of one between them.
+    Scales are one, or by head and column, with an axis of one between them. Raises
+    `LayerModelError` for other caches, and for those without room for all tokens.
     """
+    _check_caches(layer)
     operator, given = _given(layer, values)
+    lengths = paged_lengths(len(given[0]), given[3].shape, given[7].shape)
+    if not 0 < max(lengths.queries(), default=0) <= lengths.keys:
+        raise LayerModelError(f"{layer.title()} has no room in its cache for all new keys")
     heads, of_keys = operator.integer("num_heads"), operator.integer("kv_num_heads")
     ends, past, table = (given[place].astype(np.int64) for place in (5, 6, 7))
     rows_of = {place: given[place][None] for place in range(3) if place in given}
@@ -138,6 +146,25 @@ def paged(layer: Layer, values: Mapping[int, Array]) -> list[Array]:
         found[own] = result.swapaxes(0, 1).reshape(end - begin, -1)
     results = dict(zip(operator.outputs, (found, *caches), strict=False))
     return [results[index] for index in layer.outputs]
+
+
+def _check_caches(layer: Layer) -> None:
+    """Raises `LayerModelError` unless keys and values have caches alike, before and after."""
+    (operator,) = layer.operators
+    for before, after in _CACHES:
+        places = (*operator.inputs[before : before + 1], *operator.outputs[after : after + 1])
+        if len(places) < 2 or OMITTED in places:
+            raise LayerModelError(
+                f"{layer.title()} that doesn't read and return a cache of keys and one of values "
+                "is not supported yet"
+            )
+        if layer.tensors[places[0]].shape != layer.tensors[places[1]].shape:
+            raise LayerModelError(f"{layer.title()} that copies its cache is not supported yet")
+    keys, values = (layer.tensors[operator.inputs[place]].shape for place, _ in _CACHES)
+    if keys != values:
+        raise LayerModelError(
+            f"{layer.title()} whose values are not as long as its keys is not supported yet"
+        )
 
 
 def _given(layer: Layer, values: Mapping[int, Array]) -> tuple[Operator, dict[int, Array]]:

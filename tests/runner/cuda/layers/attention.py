@@ -232,6 +232,11 @@ GROUPS = {
     "attention with sinks and a computed mask": with_sinks(
         7, 9, 16, 2, "b = Mul(a, s) c = Add(b, m)", ", float[2,1,7,9] m"
     ),
+    "attention with sinks to keys in a window": with_sinks(
+        *(7, 9, 16, 2),
+        "first = Constant<value_int=2>() shape = Constant<value_ints=[1, 1, 7, 9]>()"
+        f" {RANGE} b = Mul(a, s) c = Add(b, hides)",
+    ),
     "attention with sinks, of heads of their own": with_sinks(7, 9, 16, 1, "c = Mul(a, s)"),
     "attention with sinks of one query": with_sinks(1, 300, 64, 8, "c = Mul(a, s)"),
     "attention of one query to kept vectors": attention(

@@ -11,7 +11,10 @@ from msgspec.structs import replace
 from benanza_ingest.groups.attention.movement import dtype_of
 from benanza_ingest.groups.attention.normal_form import Form
 from benanza_ingest.groups.wiring import Wiring
+from benanza_ingest.resolving.operators import attributes, since_version
 from benanza_schemas.layer import OMITTED, Operator
+
+DEQUANTISES = "DequantizeLinear"
 
 CODES = frozenset(("int8", "float8e4m3fn"))
 """The types of what is kept."""
@@ -23,19 +26,21 @@ def dequantising(wiring: Wiring, names: tuple[str, ...], members: set[int]) -> t
     """
     found = []
     for name in names:
-        position = wiring.writers.get(name)
-        if position is None or not _dequantises(wiring, position):
+        if not is_dequantised(wiring, name) or not members.issuperset(wiring.readers[name]):
             return ()
-        if not members.issuperset(wiring.readers[name]):
-            return ()
-        found.append(position)
+        found.append(wiring.writers[name])
     return tuple(found) if len(set(found)) == len(found) else ()
 
 
-def _dequantises(wiring: Wiring, position: int) -> bool:
-    """Whether a layer is a DequantizeLinear of what is computed or given, with one fixed scale."""
+def is_dequantised(wiring: Wiring, name: str) -> bool:
+    """Whether a value is written by a DequantizeLinear of what is computed or given, with one fixed
+    scale.
+    """
+    position = wiring.writers.get(name)
+    if position is None:
+        return False
     layer, node = wiring.layers[position], wiring.node(position)
-    if layer.op != "DequantizeLinear" or layer.domain or layer.layer is None:
+    if layer.op != DEQUANTISES or layer.domain or layer.layer is None:
         return False
     codes, scale, *_ = layer.layer.operators[0].inputs
     fixed = all(name in wiring.graph.constants for name in filter(None, node.inputs[1:]))
@@ -50,8 +55,11 @@ def with_codes(
 ) -> tuple[Form, tuple[str, ...]]:
     """The form that reads what these layers dequantise, and the model's names of its tensors.
 
-    Those that the attention reads are no inputs any more, though they stay where they were.
+    Those that the attention reads are no inputs any more, though they stay where they were. What
+    dequantises them gets the version of the form's opset, in which it means the same.
     """
+    version = since_version(DEQUANTISES, "", form.opset)
+    assert version is not None, "these opsets have it"
     tensors, known, operators = list(form.layer.tensors), list(names), list[Operator]()
     for position in positions:
         alone, node = wiring.layers[position].layer, wiring.node(position)
@@ -66,6 +74,8 @@ def with_codes(
         operators.append(
             replace(
                 operator,
+                version=version,
+                attributes=attributes(DEQUANTISES, "", version, operator.attributes, None),
                 inputs=tuple([places.get(index, OMITTED) for index in operator.inputs]),
                 outputs=(places[operator.outputs[0]],),
             )

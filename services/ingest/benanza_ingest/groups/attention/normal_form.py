@@ -45,11 +45,13 @@ class Function(NamedTuple):
 class Form(NamedTuple):
     """A layer, not canonical. It begins with the tensors of the model that it reads.
 
-    `written` is the position of the tensor that it writes, and the last one.
+    `written` is the position of the tensor that it writes, and the last one. All operators have
+    their versions of the `opset`.
     """
 
     layer: Layer
     written: int
+    opset: int
 
 
 def normal_form(
@@ -65,7 +67,8 @@ def normal_form(
     views of `heads` is the same one's within that tensor, and the last one is that of the result
     within what is written.
     """
-    maker = Maker(tensors, COUNTS_KEYS if function.counts_keys else OPSET)
+    opset = COUNTS_KEYS if function.counts_keys else OPSET
+    maker = Maker(tensors, opset)
     counts = heads.heads, heads.key_heads, heads.key_heads
     operands = []
     for place, view, count in zip(places, heads.views, counts, strict=False):
@@ -105,7 +108,7 @@ def normal_form(
     if moved != sorted(moved):
         result = maker.transposed(result, order)
     end = maker.reshaped(result, written.shape)
-    return Form(Layer(tuple(maker.tensors), tuple(maker.operators), (end,)), end)
+    return Form(Layer(tuple(maker.tensors), tuple(maker.operators), (end,)), end, opset)
 
 
 def _scale(scale: float, size: int) -> tuple[tuple[str, float], ...]:

@@ -11,7 +11,11 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from typing import NamedTuple
 
-from benanza_ingest.groups.attention.dequantised import dequantising, with_codes
+from benanza_ingest.groups.attention.dequantised import (
+    dequantising,
+    is_dequantised,
+    with_codes,
+)
 from benanza_ingest.groups.attention.find import Match, Operand, find
 from benanza_ingest.groups.attention.heads import by_head
 from benanza_ingest.groups.attention.layouts import Placed, inverse, whole
@@ -305,8 +309,11 @@ def _advance(
         cut = len(path)
         while cut > chosen[number] and path[cut - 1].position in closed:
             cut -= 1
-        # Views at the start take no time, and don't belong to the group.
+        # Views at the start take no time, and don't belong to the group, except between it and what
+        # dequantises, which may.
         while cut < len(path) and path[cut].scale is None and _is_view(wiring, path[cut].position):
+            if is_dequantised(wiring, path[cut].source):
+                break
             cut += 1
         chosen[number] = cut
     return tuple(chosen) != before

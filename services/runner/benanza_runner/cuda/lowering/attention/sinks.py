@@ -19,7 +19,8 @@ from benanza_schemas.layer import OMITTED, Attribute, Layer, Operator
 
 Lowering = tuple[Attention, dict[str, Array], frozenset[str]]
 
-FORM = ("MatMul", "Concat", "Softmax", "Slice", "MatMul")
+AROUND = ("Concat", "Softmax", "Slice", "MatMul")
+"""What appends sinks to scores, and what follows that."""
 
 
 class _Found(NamedTuple):
@@ -31,9 +32,17 @@ class _Found(NamedTuple):
 
 def has_sinks(layer: Layer) -> bool:
     """Whether a layer is an attention with sinks, with whatever moves its operands and result."""
-    core = [operator.op_type for operator in layer.operators if operator.op_type in FORM]
-    softmax = core.index("Softmax") if core.count("Softmax") == 1 else 0
-    return core.count("MatMul") == 2 and core[softmax - 1 : softmax + 3] == list(FORM[1:])
+    names = [operator.op_type for operator in layer.operators]
+    if names.count("MatMul") != 2 or names.count("Softmax") != 1:
+        return False
+    writers = {result: operator for operator in layer.operators for result in operator.outputs}
+    readers = {index: operator for operator in layer.operators for index in operator.inputs}
+    softmax = layer.operators[names.index("Softmax")]
+    around = [writers.get(softmax.inputs[0]), softmax]
+    for _ in AROUND[2:]:
+        last = around[-1]
+        around.append(readers.get(last.outputs[0]) if last else None)
+    return [each.op_type for each in around if each] == list(AROUND)
 
 
 def lower_attention_with_sinks(layer: Layer, values: Mapping[int, Array]) -> Lowering:

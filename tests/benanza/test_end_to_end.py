@@ -60,6 +60,7 @@ BOUND = record(
         "parallel_us": TIME_OR_NULL,
         "parallel_spread_us": TIME_OR_NULL,
         "roofline_us": TIME_OR_NULL,
+        "limited_by": {"enum": ["", "cache", "memory", "compute", "latency"]},
         "attainable_us": TIME_OR_NULL,
         "partial": {"type": "boolean"},
         "layers": COUNT,

@@ -23,7 +23,7 @@ def test_the_values_are_those_of_recordings() -> None:
         "FIXED": "fixed",
         "RELATIVE_SPREAD": "stdrel",
     }
-    assert get_args(CeilingName) == ("bandwidth", "flops")
+    assert get_args(CeilingName) == ("bandwidth", "flops", "memory", "launches")
     assert get_args(ImageLayout) == ("", "NCHW", "NHWC", "NCHWc")
 
 

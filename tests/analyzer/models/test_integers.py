@@ -52,7 +52,7 @@ def test_so_it_is_with_groups_on_quantised_values(rule: str, counted: int) -> No
 def test_the_stores_view_goes_by_the_same_names() -> None:
     """Of all operators that there are, and the same rules of groups."""
     sql = "".join(migration.sql for migration in shipped())
-    (pattern,) = re.findall(r"match\(op, '(.*?)'\) AS integers", sql)
+    *_, pattern = re.findall(r"match\(op, '(.*?)'\) AS integers", sql)
     names = {each.name for each in onnx.defs.get_all_schemas()} | {op for _, op in own_schemas()}
     for name in names:
         layer = LayerSummary(name, "", "compute", fingerprint(name))

@@ -45,10 +45,12 @@ def _of_operator(layer: Layer, operator: Operator) -> int:
         return flops
     kernel = operator.integers("kernel_shape")
     slides = _slides(layer, operator, len(kernel))
-    if not kernel or not all(slides):
-        return 0
     strides = operator.integers("strides", (1,) * len(kernel))
     dilations = operator.integers("dilations", (1,) * len(kernel))
+    if not kernel or not all((*slides, *kernel, *strides, *dilations)):
+        return 0
+    if {len(slides), len(strides), len(dilations)} != {len(kernel)}:
+        return 0  # in a damaged file
     axes = zip(slides, kernel, strides, dilations, strict=True)
     needed = prod([_multiplications(*axis) for axis in axes])
     return int(flops * Fraction(needed, prod(slides) * prod(kernel)))

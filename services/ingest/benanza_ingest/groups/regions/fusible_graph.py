@@ -23,10 +23,11 @@ class FusibleGraph:
 
     `feature_maps` are the shapes of what convolutions and poolings read and write.
     `before` holds for each layer the fusible layers whose results it reads, ascending. `rows` holds
-    the rows of values that depend on a reduction in their region.
+    the rows of values that depend on a reduction in their region. Without `products`, none is
+    fusible.
     """
 
-    def __init__(self, wiring: Wiring) -> None:
+    def __init__(self, wiring: Wiring, *, products: bool = True) -> None:
         self.wiring = wiring
         known: dict[str, Fusible | None] = {"": None}
         self.layers: dict[int, Fusible] = {}
@@ -35,7 +36,11 @@ class FusibleGraph:
             if layer.fingerprint not in known:
                 known[layer.fingerprint] = fusible(layer)
             candidate = known[layer.fingerprint]
-            if candidate is not None and not self._is_read_by_libraries(position, candidate):
+            if candidate is None:
+                continue
+            if candidate.operator.op_type != "MatMul" or (
+                products and self._is_computed_at(position)
+            ):
                 self.layers[position] = candidate
                 of_role[candidate.role].add(position)
         self.views = of_role[Role.VIEW]
@@ -49,19 +54,21 @@ class FusibleGraph:
         self.rows: dict[str, Rows] = {}
         self.feature_maps = _feature_maps(wiring)
 
-    def _is_read_by_libraries(self, position: int, candidate: Fusible) -> bool:
-        """Whether it is a product whose matrices no element-wise operator before it computes: what
-        only reads them is as fast as a library.
+    def has_products(self) -> bool:
+        """Whether one is fusible."""
+        return any(each.operator.op_type == "MatMul" for each in self.layers.values())
+
+    def _is_computed_at(self, position: int) -> bool:
+        """Whether an element-wise operator before a product computes its matrices: what only reads
+        them is as fast as a library.
         """
-        if candidate.operator.op_type != "MatMul":
-            return False
         name = self.wiring.graph.nodes[position].inputs[0]
         while (writer := self.wiring.writers.get(name)) in self.layers:
             assert writer is not None, "a layer has a position"
             if self.layers[writer].role is not Role.VIEW:
-                return self.layers[writer].role is not Role.ELEMENTWISE
+                return self.layers[writer].role is Role.ELEMENTWISE
             name = self.wiring.graph.nodes[writer].inputs[0]
-        return True
+        return False
 
     def weight(self, positions: Collection[int]) -> int:
         """The number of layers that aren't views."""

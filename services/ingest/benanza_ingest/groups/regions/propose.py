@@ -26,12 +26,22 @@ def propose(wiring: Wiring, epilogues: Chains, attended: Iterable[Set[int]]) -> 
     and a quantised product reads integers before they are dequantised.
     """
     graph = FusibleGraph(wiring)
+    proposed = dict.fromkeys(_of_graph(graph, epilogues, attended))
+    if graph.has_products():  # A library may multiply faster, although it reads the matrices again.
+        without = FusibleGraph(wiring, products=False)
+        proposed |= dict.fromkeys(_of_graph(without, epilogues, attended))
+    return list(proposed)
+
+
+def _of_graph(
+    graph: FusibleGraph, epilogues: Chains, attended: Iterable[Set[int]]
+) -> list[Positions]:
     chains = [[chain.positions for chain in epilogue] for epilogue in epilogues.values()]
     behind: dict[int, list[list[Positions]]] = {}
     for epilogue in chains:
         for follower in epilogue[0][1:]:  # A region may begin behind the views after a product.
             behind.setdefault(follower, []).append(epilogue)
-    without = graph.views | _computed_by_convolutions(wiring, chains)
+    without = graph.views | _computed_by_convolutions(graph.wiring, chains)
     proposed: dict[Positions, None] = {}
     for parts in partition(graph, without):
         whole = tuple(sorted([position for part in parts for position in part]))

@@ -28,8 +28,8 @@ MODELS = ["squeezenet", "torchvision:resnet18", "timm:starnet_s1"]
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> list[ModelAnswers]:
     settings = load({"BENANZA_DATA": str(tmp_path_factory.mktemp("study") / "data")})
-    # The other recordings are of another type or batch size.
-    import_of([(name, 1) for name in MODELS], [*MEASURED[:2], PYTORCH], settings)
+    # The others are of another type or batch size.
+    import_of([(name, 1) for name in MODELS], [*MEASURED[:2], MEASURED[-1], PYTORCH], settings)
     of_the_zoo = [f"zoo:{name}" for name in MODELS]
     publish(of_the_zoo, PublishRequest(), settings)
     return [*known_answers(settings, of_the_zoo, ["fp16"], {}).models]

@@ -79,7 +79,9 @@ def test_an_older_folder_says_what_it_said(anew: bool, older: Path, benanza: Ben
             name == "advice"
         ):  # What it saves, and so its order, counts in proportion to the run now.
             before, after = (without_savings(said) for said in (before, after))
-        assert not differences(before, after)
+        # Its sums of rooflines could be above the bound: they are no speed of light.
+        changed = [each for each in differences(before, after) if ".roofline_us: " not in each]
+        assert not changed
 
 
 def test_the_other_commands_read_it(older: Path, benanza: Benanza, tmp_path: Path) -> None:

@@ -18,21 +18,18 @@ from benanza_runner.cuda.kernels.integers.few_rows_source import (
     product_by_columns,
 )
 from benanza_runner.cuda.kernels.integers.scaling import scaled_source
-from tests.runner.cuda.kernels.source.coroutines import COROUTINES, NUMBERS, RUNNING, compiled
+from tests.runner.cuda.kernels.source.coroutines import (
+    COROUTINES,
+    EIGHT_BITS,
+    NUMBERS,
+    RUNNING,
+    compiled,
+)
 
 pytestmark = [pytest.mark.integration, pytest.mark.needs_program("c++")]
 
 _PRODUCT = """
 static unsigned char parts_of[MANY][6][4];
-static Sum number(unsigned char bits, bool is_signed) {
-#if FLOAT8
-  const int exponent = bits >> 3 & 15, mantissa = bits & 7;
-  const float v = ldexpf(exponent ? 8 + mantissa : mantissa, (exponent ? exponent : 1) - 10);
-  return bits & 128 ? -v : v;
-#else
-  return is_signed ? (int)(signed char)bits : (int)bits;
-#endif
-}
 static void add_product(Sum* c, unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0,
     unsigned b1) {
   const unsigned given[6] = {a0, a1, a2, a3, b0, b1};
@@ -82,7 +79,7 @@ def ran(call: Quantised, warps: int, operands: list[Array], folder: Path) -> Arr
         "__shared__": "static",
     }
     head = "".join(f"#define {name} {value}\n" for name, value in defined.items())
-    plain = (scaled + _PRODUCT + text).replace("#pragma unroll", "//")
+    plain = (scaled + EIGHT_BITS + _PRODUCT + text).replace("#pragma unroll", "//")
     written = "".join((head, COROUTINES, NUMBERS, plain, _START, RUNNING))
     result = np.full(call.output, np.nan, np.float32)
     pointers = [array.ctypes.data for array in (*operands, result)]

@@ -185,6 +185,19 @@ static void multiply(float* c, const unsigned* a, const unsigned* b) {
 """
 """Floats of 16 bits, fp16 if `HALF` and else bf16, and their product of fragments."""
 
+EIGHT_BITS = """
+static Sum number(unsigned char bits, bool is_signed) {
+#if FLOAT8
+  const int exponent = bits >> 3 & 15, mantissa = bits & 7;
+  const float v = ldexpf(exponent ? 8 + mantissa : mantissa, (exponent ? exponent : 1) - 10);
+  return bits & 128 ? -v : v;
+#else
+  return is_signed ? (int)(signed char)bits : (int)bits;
+#endif
+}
+"""
+"""The number of a byte, of type `Sum`: float8e4m3fn if `FLOAT8`, and else an integer."""
+
 RUNNING = """
 static char stacks[MANY][1 << 15];
 static void thread() {

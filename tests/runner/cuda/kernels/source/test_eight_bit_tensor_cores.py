@@ -24,6 +24,7 @@ from benanza_runner.cuda.kernels.source.eight_bit_tensor_cores import (
 from benanza_runner.cuda.kernels.source.tensor_cores import COPIES, LOADS
 from tests.runner.cuda.kernels.source.coroutines import (
     COROUTINES,
+    EIGHT_BITS,
     LOADS_ON_THE_CPU,
     NUMBERS,
     RUNNING,
@@ -37,15 +38,6 @@ MOST_SHARED_BYTES = 227 << 10
 
 _PRODUCT = """
 static unsigned char parts[MANY][6][4];
-static Sum number(unsigned char bits, bool is_signed) {
-#if FLOAT8
-  const int exponent = bits >> 3 & 15, mantissa = bits & 7;
-  const float v = ldexpf(exponent ? 8 + mantissa : mantissa, (exponent ? exponent : 1) - 10);
-  return bits & 128 ? -v : v;
-#else
-  return is_signed ? (int)(signed char)bits : (int)bits;
-#endif
-}
 static void add_product(Sum* c, const unsigned* a, const unsigned* b) {
   memcpy(parts[threadIdx.x], a, 16);
   memcpy(parts[threadIdx.x][4], b, 8);
@@ -95,7 +87,7 @@ def ran(call: Quantised, tile: Tile, operands: list[Array], late: bool, folder: 
         "SIGNED": int(call.input_element == "int8"),
     }
     head = "".join(f"#define {name} {value}\n" for name, value in defined.items())
-    plain = (scaled + _PRODUCT + text).replace("#pragma unroll", "//")
+    plain = (scaled + EIGHT_BITS + _PRODUCT + text).replace("#pragma unroll", "//")
     written = "".join((head, COROUTINES, NUMBERS, LOADS_ON_THE_CPU, plain, _START, RUNNING))
     pixels, columns = sums.output[0] * prod(sums.output[2:]), sums.output[1]
     result = np.full((pixels, columns), np.nan, np.float32)

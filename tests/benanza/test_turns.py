@@ -62,10 +62,10 @@ os.wait()
 
 @pytest.mark.integration
 def test_threads_find_the_same_and_a_fork_is_told_so(
-    first_run: tuple[Path, object],
+    data: Path,
 ) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", TRIED, first_run[0]],
+        [sys.executable, "-c", TRIED, data],
         capture_output=True,
         text=True,
         timeout=120,

@@ -136,7 +136,7 @@ class Installation:
             "BENANZA_DATA": str(self.folder / "data"),
             "BENANZA_METRICS_PORT": "0",
             "BENANZA_MODEL_SOURCES": f"http://127.0.0.1:9,{self.folder.as_uri()}",
-            "PYTHONPATH": str(Path.cwd()),
+            "PYTHONPATH": os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")]),
         }
 
     def start_clickhouse(self) -> Process:

@@ -2,6 +2,7 @@
 
 import asyncio
 from asyncio import Future
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import nullcontext
 from pathlib import Path
@@ -9,8 +10,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from faust.transport.consumer import Consumer, RecordMap
-from faust.types import TP, ConsumerMessage
+from faust.transport.consumer import RecordMap
+from faust.types import TP, ConsumerMessage, Message
 
 from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_dedupe import consumer as module
@@ -182,57 +183,117 @@ def test_what_is_acknowledged_is_committed_once_all_that_was_sent_is_durable(
     run(tmp_path, test)
 
 
-def test_what_comes_behind_a_gap_after_the_first_record_is_committed(
+class Reader:
+    """Takes what the consumer hands on."""
+
+    def __init__(self, there: Fetching, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.taken: list[int] = []
+        self.there_is_room = asyncio.Event()
+        self.there_is_room.set()
+        there.consumer.callback = self.take
+        there.consumer.app.consumer_generation_id = 1
+        there.consumer.resume_flow()
+        monkeypatch.setattr(there.consumer.app.topics, "acks_enabled_for", lambda _: True)
+
+    async def take(self, message: Message) -> None:
+        await self.there_is_room.wait()
+        self.taken.append(message.offset)
+
+
+def test_what_comes_behind_a_gap_is_committed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def getmany(*_: object) -> AsyncIterator[tuple[TP, ConsumerMessage]]:
-        yield LAYERS, large(5)
-
-    monkeypatch.setattr(Consumer, "getmany", getmany)
+    """Once it is acknowledged, and not before; also behind offset 0."""
 
     async def test(there: Fetching) -> None:
-        consumer = there.consumer
-        consumer._read_offset[LAYERS] = 0
+        consumer, reader = there.consumer, Reader(there, monkeypatch)
+        await consumer._hand_on(deque([(LAYERS, record(0)), (LAYERS, record(5))]))
+        assert reader.taken == [0, 5]
         consumer._acked[LAYERS] = [0]
-        [_ async for _ in consumer.getmany(1.0)]
-        consumer._acked[LAYERS] += [5]
+        assert consumer._new_offset(LAYERS) == 1
+        consumer._committed_offset[LAYERS] = 1
+        consumer._acked[LAYERS] = [5]
         assert consumer._new_offset(LAYERS) == 6
 
     run(tmp_path, test)
 
 
-def test_a_large_record_that_waited_while_partitions_changed_hands_is_not_taken(
+def test_what_was_handed_on_is_not_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test(there: Fetching) -> None:
+        reader = Reader(there, monkeypatch)
+        there.consumer._read_offset[LAYERS] = 2
+        await there.consumer._hand_on(deque((LAYERS, record(offset)) for offset in (0, 1, 2, 3)))
+        assert reader.taken == [2, 3]
+
+    run(tmp_path, test)
+
+
+def test_a_record_for_which_there_is_no_room_is_given_up_when_partitions_change_hands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It counts as not read, and neither do those behind it."""
+
+    async def test(there: Fetching) -> None:
+        consumer, reader = there.consumer, Reader(there, monkeypatch)
+        fetches = [[(LAYERS, record(offset)) for offset in range(3)]]
+
+        async def getmany(*_: object, timeout: float) -> AsyncIterator[tuple[TP, Message]]:
+            if not fetches:
+                await asyncio.sleep(timeout)
+            for entry in fetches.pop() if fetches else ():
+                yield entry
+
+        monkeypatch.setattr(consumer, "getmany", getmany)
+        reader.there_is_room.clear()
+        draining = asyncio.create_task(consumer._drain_messages(SimpleNamespace(should_stop=False)))
+        await asyncio.sleep(0.05)
+        consumer.stop_flow()
+        await asyncio.sleep(0.05)
+        reader.there_is_room.set()
+        await asyncio.sleep(0.05)
+        assert reader.taken == []
+        assert consumer._read_offset[LAYERS] is None
+        draining.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await draining
+
+    run(tmp_path, test)
+
+
+def test_a_large_record_waits_for_room_and_is_not_taken_where_partitions_changed_hands_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOST_HELD_BYTES", 30_000)
 
     async def test(there: Fetching) -> None:
-        consumer, app = there.consumer, there.consumer.app
-        monkeypatch.setattr(app.topics, "acks_enabled_for", lambda _: True)
-        app.consumer_generation_id = 1
+        consumer, reader = there.consumer, Reader(there, monkeypatch)
+        held = []
 
-        async def getmany(*_: object) -> AsyncIterator[tuple[TP, ConsumerMessage]]:
-            for offset in range(3):
-                yield LAYERS, large(offset)
+        async def take(message: Message) -> None:
+            await reader.take(message)
+            held.append(message)
 
-        monkeypatch.setattr(Consumer, "getmany", getmany)
-        taken = consumer.getmany(1.0)
-        held = [await anext(taken)]
-        waits = asyncio.ensure_future(anext(taken, None))
+        consumer.callback = take
+        fetched = deque((LAYERS, record(offset, bytes(20_000))) for offset in range(3))
+        handing_on = asyncio.create_task(consumer._hand_on(fetched))
         await asyncio.sleep(0.05)
-        assert not waits.done(), "there is no room"
-        app.consumer_generation_id = 2
+        assert reader.taken == [0], "there is no room"
+        held.clear()
+        await asyncio.sleep(0.05)
+        assert reader.taken == [0, 1], "there is room for one"
+        consumer.app.consumer_generation_id = 2
         held.clear()
         async with asyncio.timeout(5):
-            assert await waits is None
+            await handing_on
+        assert reader.taken == [0, 1]
 
     run(tmp_path, test)
 
 
-def large(offset: int) -> ConsumerMessage:
+def record(offset: int, value: bytes = b"layer") -> ConsumerMessage:
     """As fetched in the first generation."""
     return ConsumerMessage(
-        *("layers", 0, offset, 0.0, 0, [], b"key", bytes(20_000), None),
+        *("layers", 0, offset, 0.0, 0, [], b"key", value, None),
         tp=LAYERS,
         generation_id=1,
     )

@@ -73,6 +73,7 @@ def create_app(connection: KafkaConnection, folder: Path) -> faust.App:
         topic_disable_leader=True,
         # With Faust's own web server, two services on one machine would want the same port.
         web_enabled=False,
+        cython_optimizations=True,
     )
     app.transport = Transport(app.conf.broker_consumer, app)
     return app

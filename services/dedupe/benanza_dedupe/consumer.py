@@ -7,7 +7,8 @@ drops isn't fetched again.
 
 import asyncio
 import weakref
-from collections.abc import AsyncIterator, Mapping
+from collections import deque
+from collections.abc import Mapping
 from contextlib import suppress
 from time import monotonic
 from typing import Any, cast
@@ -17,6 +18,7 @@ from aiokafka.consumer import fetcher
 from faust.transport.consumer import RecordMap
 from faust.transport.drivers import aiokafka
 from faust.types import TP, Message
+from mode import ServiceT
 from mode.threads import WorkerThread
 
 from benanza_backbone.kafka.batches import Batches
@@ -30,6 +32,12 @@ MOST_HELD_BYTES = 2 * MAX_EVENT_BYTES
 
 ROOM_S = 0.02
 """Seconds between two looks for room."""
+
+FETCH_S = 1.0
+"""So long a fetch waits for records."""
+
+TURN_EVERY = 100
+"""Records, after which whatever else waits in the event loop has its turn."""
 
 
 class DaemonThread(WorkerThread):
@@ -123,19 +131,44 @@ class PatientConsumer(aiokafka.Consumer):
             return False
         return await super()._commit(offsets)
 
-    async def getmany(self, timeout: float) -> AsyncIterator[tuple[TP, Message]]:
-        """Called by Faust, which doesn't note a gap behind offset 0, such as `Batches` leaves: it
-        would wait for what was there, and commit nothing more.
+    async def _drain_messages(self, fetcher: ServiceT) -> None:
+        """Called by Faust, to hand on what is fetched until the fetcher stops.
+
+        Faust makes four tasks for each record, so that a change of partitions ends a wait for room
+        in the agent's queue. Here they are made once for all records of a fetch.
         """
-        async for tp, message in super().getmany(timeout):
-            if self._read_offset[tp] == 0 and message.offset > 1:
-                await self._add_gap(tp, 1, message.offset)
+        try:
+            while not (self.should_stop or fetcher.should_stop):
+                await asyncio.sleep(0)
+                fetched = deque([entry async for entry in self.getmany(timeout=FETCH_S)])
+                await self.wait_first(self._hand_on(fetched), self.suspend_flow.wait())
+        except (*self.consumer_stopped_errors, asyncio.CancelledError):
+            if not self.app.should_stop:
+                raise
+
+    async def _hand_on(self, fetched: deque[tuple[TP, Message]]) -> None:
+        """Hands records to who reads them, in order, as long as the partitions stay the same.
+
+        They leave the queue, since those that are large count until they are gone.
+        """
+        while fetched:
+            if len(fetched) % TURN_EVERY == 0:
+                await asyncio.sleep(0)
+            tp, message = fetched.popleft()
             size = len(message.value or b"")
             if size > SMALL_BYTES:
                 await self._hold(message, size)
-                if message.generation_id != self.app.consumer_generation_id:
-                    return  # Partitions have changed hands meanwhile.
-            yield tp, message
+            if not self.flow_active or message.generation_id != self.app.consumer_generation_id:
+                return
+            read = self._read_offset[tp]
+            if read is not None and message.offset < read:
+                continue
+            gap = read is not None and range(read + 1, message.offset)
+            if gap and self.app.topics.acks_enabled_for(message.topic):
+                # Such as `Batches` leaves. A commit would wait for what was there.
+                await self._add_gap(tp, gap[0], gap[-1])
+            await self.callback(message)
+            self._read_offset[tp] = message.offset
 
     async def _hold(self, message: Message, size: int) -> None:
         """Waits until there is room for the message, which it takes until it is gone."""

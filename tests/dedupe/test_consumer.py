@@ -12,6 +12,7 @@ from typing import Any, cast
 import pytest
 from faust.transport.consumer import RecordMap
 from faust.types import TP, ConsumerMessage, Message
+from mode import Service
 
 from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_dedupe import consumer as module
@@ -245,7 +246,7 @@ def test_a_record_for_which_there_is_no_room_is_given_up_when_partitions_change_
 
         monkeypatch.setattr(consumer, "getmany", getmany)
         reader.there_is_room.clear()
-        draining = asyncio.create_task(consumer._drain_messages(SimpleNamespace(should_stop=False)))
+        draining = asyncio.create_task(consumer._drain_messages(Service()))
         await asyncio.sleep(0.05)
         consumer.stop_flow()
         await asyncio.sleep(0.05)
@@ -274,7 +275,9 @@ def test_a_large_record_waits_for_room_and_is_not_taken_where_partitions_changed
             held.append(message)
 
         consumer.callback = take
-        fetched = deque((LAYERS, record(offset, bytes(20_000))) for offset in range(3))
+        fetched: deque[tuple[TP, Message]] = deque(
+            (LAYERS, record(offset, bytes(20_000))) for offset in range(3)
+        )
         handing_on = asyncio.create_task(consumer._hand_on(fetched))
         await asyncio.sleep(0.05)
         assert reader.taken == [0], "there is no room"

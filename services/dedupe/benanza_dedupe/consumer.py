@@ -137,12 +137,14 @@ class PatientConsumer(aiokafka.Consumer):
         Faust makes four tasks for each record, so that a change of partitions ends a wait for room
         in the agent's queue. Here they are made once for all records of a fetch.
         """
+        ends: tuple[type[BaseException], ...]
+        ends = (*self.consumer_stopped_errors, asyncio.CancelledError)
         try:
             while not (self.should_stop or fetcher.should_stop):
                 await asyncio.sleep(0)
                 fetched = deque([entry async for entry in self.getmany(timeout=FETCH_S)])
                 await self.wait_first(self._hand_on(fetched), self.suspend_flow.wait())
-        except (*self.consumer_stopped_errors, asyncio.CancelledError):
+        except ends:
             if not self.app.should_stop:
                 raise
 

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from benanza_runner.ceilings import STREAM_ELEMENTS, measured_ceilings, products, streams
+from benanza_runner.ceilings import ROUNDS, STREAM_ELEMENTS, measured_ceilings, products, streams
 from benanza_runner.onnx_layers.onnx_schemas import opsets
 from benanza_runner.onnx_layers.precision import retyped
 from benanza_runner.runtime import Outcome
@@ -95,6 +95,22 @@ def test_one_slow_round_does_not_lower_a_ceiling() -> None:
 
     expected: tuple[Ceiling, ...] = measured_ceilings(Steady(), "fp32")
     assert measured_ceilings(Disturbed(), "fp32") == expected
+
+
+def test_what_is_far_from_all_rates_is_measured_once() -> None:
+    measured: list[int] = []
+
+    class SlowAtOneSize(Steady):
+        def measure(self, layer: Layer, precision: Precision) -> Outcome:
+            (size, *_) = layer.tensors[-1].shape
+            measured.append(size)
+            slow = Outcome(variants=(variant(1e3),))
+            return slow if size == STREAM_ELEMENTS[1] else super().measure(layer, precision)
+
+    assert measured_ceilings(SlowAtOneSize(), "fp32") == measured_ceilings(Steady(), "fp32")
+    of_two_operators = 2
+    assert measured.count(STREAM_ELEMENTS[1]) == of_two_operators
+    assert measured.count(STREAM_ELEMENTS[2]) == of_two_operators * ROUNDS
 
 
 @pytest.mark.parametrize("precision", list(PRECISIONS))

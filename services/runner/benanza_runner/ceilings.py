@@ -39,6 +39,8 @@ ENOUGH_US = 10_000.0
 ROUNDS = 3
 """Another program may hold a processor during one round; it seldom does during all."""
 
+NEAR = 0.5
+"""A microbenchmark that reaches less of the highest rate isn't run in the next round."""
 
 BEYOND_CACHE = 4
 """What moves so many times the bytes of the last cache finds next to nothing there when it is
@@ -66,15 +68,22 @@ def measured_ceilings(
     highest: dict[CeilingName, Ceiling] = {}
     for microbenchmarks in (tuple(streams(precision, cache_bytes)), tuple(products(precision))):
         for _ in range(rounds):
-            for ceiling in _one_round(runtime, precision, microbenchmarks):
+            reached = tuple(_one_round(runtime, precision, microbenchmarks))
+            for _, ceiling in reached:
                 if ceiling.name not in highest or ceiling.value > highest[ceiling.name].value:
                     highest[ceiling.name] = ceiling
+            far = {microbenchmark.layer for microbenchmark, _ in reached} - {
+                microbenchmark.layer
+                for microbenchmark, ceiling in reached
+                if ceiling.value >= NEAR * highest[ceiling.name].value
+            }
+            microbenchmarks = tuple(each for each in microbenchmarks if each.layer not in far)
     return tuple(highest.values())
 
 
 def _one_round(
     runtime: Runtime, precision: Precision, microbenchmarks: Iterable[Microbenchmark]
-) -> Iterator[Ceiling]:
+) -> Iterator[tuple[Microbenchmark, Ceiling]]:
     for microbenchmark in microbenchmarks:
         fastest_us = math.inf
         for variant in warm(runtime.measure(microbenchmark.layer, precision).variants):
@@ -85,7 +94,7 @@ def _one_round(
             for name, amount in microbenchmark.amounts.items():
                 value = amount / (variant.minimum_us * 1e-6)
                 spread = value * iqr_us / median_us
-                yield Ceiling(name=name, precision=precision, value=value, iqr=spread)
+                yield microbenchmark, Ceiling(name, precision, value, spread)
         if ENOUGH_US <= fastest_us < math.inf:
             return
 

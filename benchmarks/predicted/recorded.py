@@ -10,16 +10,17 @@ from msgspec.structs import replace
 from benanza.importing.recording import read_recording
 from benanza.predicting.specification import known_sheets
 from benanza.publishing.zoo_models import zoo
+from benanza_analyzer.answers.calls import Cover
 from benanza_analyzer.core import Analyzer
 from benanza_analyzer.limits.ceilings import SystemCeilings
 from benanza_analyzer.prediction.bound import predicted_bound
 from benanza_analyzer.prediction.gpu import GpuSpecification, attained_rates, rates_beside
+from benanza_analyzer.prediction.scaling import works
 from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.source import fetch
 from benanza_ingest.reading.zoo import PREFIX, zoo_names
 from benanza_schemas.events import (
-    BoundUpdated,
     Ceiling,
     LayerMeasured,
     ModelIngested,
@@ -27,7 +28,6 @@ from benanza_schemas.events import (
     SystemMeasured,
 )
 from benanza_schemas.layer import Accounting, Precision
-from benanza_schemas.limits import FIRST_TIME
 from benanza_schemas.times import has_warm_time
 from benanza_schemas.vocabulary import GENERATED
 
@@ -45,6 +45,11 @@ STARTED_US = 0.1
 
 BATCHES = (1, 32)
 """At the latter, models of the `onnx` package alone."""
+
+_covers: dict[tuple[str, str, Precision, Accounting, int], Cover] = {}
+"""What was found, by the model, the system, the precision, the accounting, and how many
+measurements there are.
+"""
 
 Sources = dict[str, list[LayerMeasured]]
 """Measurements by fingerprint."""
@@ -181,30 +186,32 @@ def _compared(
         here, there = (_of(model, events) for events in layers)
         if not here or not there:
             continue
-        whole = accounting == "paper"
-        measured, learned = (_bound(model, events, accounting) for events in (there, here))
-        if not whole and (measured.missing or learned.missing):
+        learned, measured = (_cover(model, events, accounting) for events in (here, there))
+        if accounting == "full" and (learned.lacking or measured.lacking):
             continue
         predicted = predicted_bound(model, here, rates, accounting, fusion=True)
-        us = predicted.sequential_us, measured.sequential_us, learned.sequential_us
-        if us[0] and us[1] and us[2]:
-            yield Compared(model.name, model.batch, here[0].precision, us[0], us[1], us[2])
+        if predicted.sequential_us and measured.calls:
+            yield Compared(
+                model=model.name,
+                batch=model.batch,
+                precision=here[0].precision,
+                predicted_us=predicted.sequential_us,
+                measured_us=measured.sequential_us,
+                learned_us=learned.sequential_us,
+            )
 
 
 def _of(model: ModelIngested, events: Sources) -> Sequence[LayerMeasured]:
-    parts = [*(summary for summary in model.summaries if summary.kind != "view"), *model.groups]
-    fingerprints = dict.fromkeys(part.fingerprint for part in parts)
-    return [event for of in fingerprints for event in events.get(of, ())]
+    return [event for of in works(model, "fp32") for event in events.get(of, ())]
 
 
-def _bound(
-    model: ModelIngested, events: Iterable[LayerMeasured], accounting: Accounting
-) -> BoundUpdated:
-    analyzer = Analyzer()
-    for event in events:
-        analyzer.restore(event)
-    return next(
-        bound
-        for bound in analyzer.handle(model, FIRST_TIME)
-        if bound.accounting == accounting and bound.fusion
-    )
+def _cover(model: ModelIngested, events: Sequence[LayerMeasured], accounting: Accounting) -> Cover:
+    """The calls of the bound by these measurements, which are of one system and precision."""
+    of = model.architecture_id, events[0].system.system_id, events[0].precision, accounting
+    key = *of, len(events)
+    if key not in _covers:
+        analyzer = Analyzer()
+        for event in (model, *events):
+            analyzer.restore(event)
+        _covers[key] = analyzer.cover(*of, fusion=True)
+    return _covers[key]

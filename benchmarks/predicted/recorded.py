@@ -46,11 +46,6 @@ STARTED_US = 0.1
 BATCHES = (1, 32)
 """At the latter, models of the `onnx` package alone."""
 
-_covers: dict[tuple[str, str, Precision, Accounting, int], Cover] = {}
-"""What was found, by the model, the system, the precision, the accounting, and how many
-measurements there are.
-"""
-
 Sources = dict[str, list[LayerMeasured]]
 """Measurements by fingerprint."""
 
@@ -77,11 +72,16 @@ class Compared(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """The models, and the measurements and ceilings of each GPU."""
+    """The models, and the measurements and ceilings of each GPU.
+
+    `covers` keeps what was found of each model: by its architecture, the GPU, the precision, the
+    accounting, and how many measurements there are.
+    """
 
     models: list[ModelIngested]
     layers: dict[tuple[str, Precision], Sources]
     ceilings: dict[str, SystemCeilings]
+    covers: dict[tuple[str, str, Precision, Accounting, int], Cover]
 
 
 def read_recorded() -> Recorded:
@@ -99,7 +99,7 @@ def read_recorded() -> Recorded:
                 of_gpu[event.fingerprint].append(event)
     shortest = (Ceiling("launches", "fp32", 1e6 / _shortest_us(layers[V100, "fp32"]), 0.0),)
     ceilings[V100].add(replace(described[V100], ceilings=shortest))
-    return Recorded(list(_models()), layers, ceilings)
+    return Recorded(list(_models()), layers, ceilings, {})
 
 
 def _shortest_us(layers: Sources) -> float:
@@ -186,7 +186,10 @@ def _compared(
         here, there = (_of(model, events) for events in layers)
         if not here or not there:
             continue
-        learned, measured = (_cover(model, events, accounting) for events in (here, there))
+        learned, measured = (
+            _cover(recorded, gpu, model, events, accounting)
+            for gpu, events in ((source, here), (target.name, there))
+        )
         if accounting == "full" and (learned.lacking or measured.lacking):
             continue
         predicted = predicted_bound(model, here, rates, accounting, fusion=True)
@@ -205,13 +208,20 @@ def _of(model: ModelIngested, events: Sources) -> Sequence[LayerMeasured]:
     return [event for of in works(model, "fp32") for event in events.get(of, ())]
 
 
-def _cover(model: ModelIngested, events: Sequence[LayerMeasured], accounting: Accounting) -> Cover:
+def _cover(
+    recorded: Recorded,
+    gpu: str,
+    model: ModelIngested,
+    events: Sequence[LayerMeasured],
+    accounting: Accounting,
+) -> Cover:
     """The calls of the bound by these measurements, which are of one system and precision."""
-    of = model.architecture_id, events[0].system.system_id, events[0].precision, accounting
-    key = *of, len(events)
-    if key not in _covers:
+    precision = events[0].precision
+    key = model.architecture_id, gpu, precision, accounting, len(events)
+    if key not in recorded.covers:
         analyzer = Analyzer()
         for event in (model, *events):
             analyzer.restore(event)
-        _covers[key] = analyzer.cover(*of, fusion=True)
-    return _covers[key]
+        of = model.architecture_id, events[0].system.system_id, precision, accounting
+        recorded.covers[key] = analyzer.cover(*of, fusion=True)
+    return recorded.covers[key]

@@ -220,7 +220,8 @@ def _cover(
     key = model.architecture_id, gpu, precision, accounting, len(events)
     if key not in recorded.covers:
         analyzer = Analyzer()
-        for event in (model, *events):
+        analyzer.restore(model)
+        for event in events:
             analyzer.restore(event)
         of = model.architecture_id, events[0].system.system_id, precision, accounting
         recorded.covers[key] = analyzer.cover(*of, fusion=True)

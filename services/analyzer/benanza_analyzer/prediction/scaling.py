@@ -22,7 +22,7 @@ from benanza_schemas.vocabulary import CacheState
 LEAST_SHARE = 0.75
 """The share of a ceiling that calls reach while it holds them: few reach all of it.
 
-With 0.5 to 1 the errors between an H200, an H100 and a V100 are alike; with less, they grow.
+With 0.6 to 1 the errors between an H200, an H100 and a V100 are alike; with less, they grow.
 """
 
 

@@ -60,9 +60,10 @@ def test_measured_figures_are_compared_with_measured_ones() -> None:
 
 
 def test_what_can_not_be_compared_says_why() -> None:
-    assert rates_beside(measured(), None, TARGET) == "its data sheet isn't known here"
-    target = TARGET._replace(figures="measured")
-    assert rates_beside(SystemCeilings(), SHEET, target) == "its ceilings were not measured"
+    by_sheet = rates_beside(measured(), None, TARGET)
+    assert by_sheet == "its data sheet isn't known here; give figures that were measured"
+    by_ceilings = rates_beside(SystemCeilings(), SHEET, TARGET._replace(figures="measured"))
+    assert by_ceilings == "its ceilings were not measured; give figures of a data sheet"
 
 
 def test_a_system_without_ceilings_is_compared_by_its_data_sheet() -> None:

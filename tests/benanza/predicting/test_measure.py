@@ -2,13 +2,16 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from benanza.predicting.measure import measured_specification
+from benanza.predicting.specification import read_specification
 from benanza_analyzer.prediction.gpu import GpuSpecification
 from benanza_backbone.errors import BenanzaError
+from benanza_runner.cuda.available import why_unavailable
 from benanza_schemas.events import Ceiling, System, identified
 from benanza_schemas.layer import Precision
 from tests.runner.fake_runtime import FakeRuntime
@@ -61,3 +64,17 @@ def test_it_needs_no_client_of_a_store() -> None:
     code = f"import sys, benanza.predicting.measure; print({{*sys.modules}} & {{*{clients}}})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(why_unavailable() is not None, reason="there is no GPU to measure")
+def test_the_gpu_here_is_described(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "benanza.predicting.measure"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    file = tmp_path / "here.toml"
+    file.write_text(done.stdout, encoding="utf-8")
+    gpu = read_specification(file)
+    assert gpu.figures == "measured"
+    assert gpu.flops["fp16"] > gpu.flops["fp32"]
+    assert gpu.cache_bandwidth is not None
+    assert gpu.cache_bandwidth > gpu.memory

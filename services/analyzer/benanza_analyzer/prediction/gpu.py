@@ -76,10 +76,10 @@ def rates_beside(
     attained, rates = attained_rates(measured)
     if target.figures == "measured":
         if not (attained.memory and attained.bandwidth and attained.flops):
-            return "its ceilings were not measured"
+            return "its ceilings were not measured; give figures of a data sheet"
         memory, cache_bytes = attained.memory, attained.cache_bytes
     elif sheet is None:
-        return "its data sheet isn't known here"
+        return "its data sheet isn't known here; give figures that were measured"
     else:
         memory, cache_bytes, rates = sheet.memory, sheet.cache_bytes, dict(sheet.flops)
     issue = sheet.issue if sheet else target.issue

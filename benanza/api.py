@@ -7,9 +7,10 @@ import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, overload
 
 from benanza import arguments
+from benanza.predicting.results import PredictedBounds
 from benanza.quantised.worth import QuantisationWorths
 from benanza.request import BoundPolicy, RunRequest
 from benanza.results.advise import Advised
@@ -118,6 +119,36 @@ def lower_bound(
     return _shown(lower_bounds)
 
 
+@overload
+def bounds(
+    model: ModelSource | Sequence[ModelSource] = (),
+    *,
+    dims: Mapping[str, int] | None = None,
+    values: Mapping[str, Values] | None = None,
+    precision: Precision | Sequence[Precision] = (),
+    fusion: bool = True,
+    accounting: Accounting = "full",
+    at: datetime | None = None,
+    on: None = None,
+    data: ModelSource | None = None,
+) -> KnownBounds: ...
+
+
+@overload
+def bounds(
+    model: ModelSource | Sequence[ModelSource] = (),
+    *,
+    dims: Mapping[str, int] | None = None,
+    values: Mapping[str, Values] | None = None,
+    precision: Precision | Sequence[Precision] = (),
+    fusion: bool = True,
+    accounting: Accounting = "full",
+    at: None = None,
+    on: str | os.PathLike[str],
+    data: ModelSource | None = None,
+) -> PredictedBounds: ...
+
+
 @in_turn
 def bounds(
     model: ModelSource | Sequence[ModelSource] = (),
@@ -128,9 +159,11 @@ def bounds(
     fusion: bool = True,
     accounting: Accounting = "full",
     at: datetime | None = None,
+    on: str | os.PathLike[str] | None = None,
     data: ModelSource | None = None,
-) -> KnownBounds:
-    """The bounds that are known of these models, or of all: now, or `at` a time with its zone.
+) -> KnownBounds | PredictedBounds:
+    """The bounds that are known of these models, or of all: now, or `at` a time with its zone; or
+    those that are predicted for a GPU on which nothing was measured, which the file `on` describes.
 
     A `model` may also be a name or an id; nothing is benchmarked. Without a `precision`, all that
     were measured. The arguments are the options of `benanza bounds`. Raises `BenanzaError` for one
@@ -141,7 +174,16 @@ def bounds(
     models = arguments.model_texts("model", model) if model else ()
     policy = _policy(precision, fusion, accounting)
     settings = load(arguments.folder("data", data))
-    return _shown(known_bounds(settings, models, policy, arguments.bound(dims, values), at))
+    bound = arguments.bound(dims, values)
+    if on is None:
+        return _shown(known_bounds(settings, models, policy, bound, at))
+    from benanza.predicting.known import known_predictions
+    from benanza.predicting.specification import read_specification
+
+    if at is not None:
+        raise BenanzaError("with `on` bounds follow from what is known now; leave out `at`")
+    target = read_specification(Path(on))
+    return _shown(known_predictions(settings, models, policy, bound, target))
 
 
 @in_turn

@@ -1,10 +1,12 @@
 """Tables in a notebook for what the Python API returns."""
 
+from benanza.predicting.results import PredictedBounds
 from benanza.quantised.worth import QuantisationWorths
 from benanza.render.answers.advise import advice_html
 from benanza.render.answers.explain import explanations_html
 from benanza.render.answers.generation import generation_html
 from benanza.render.answers.layers import layers_html
+from benanza.render.answers.predicted import predictions_html
 from benanza.render.answers.profile import profiles_html
 from benanza.render.answers.quantised import quantisations_html
 from benanza.render.answers.questions import answers_html
@@ -35,6 +37,7 @@ def show_tables() -> None:
     SHOWN_BY[Inspection] = inspection_html
     SHOWN_BY[Bounds] = bounds_html
     SHOWN_BY[KnownBounds] = known_bounds_html
+    SHOWN_BY[PredictedBounds] = predictions_html
     SHOWN_BY[Comparison] = comparison_html
     SHOWN_BY[History] = history_html
     SHOWN_BY[KnownLayers] = layers_html

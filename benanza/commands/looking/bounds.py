@@ -77,6 +77,14 @@ class Different(click.ParamType):
     help="Beside them those at another time, at another precision, or on another system, and what "
     "makes the difference.",
 )
+@click.option(
+    "--on",
+    "specification",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="SPEC.toml",
+    help="In their place those that are predicted for the GPU that this file describes, from what "
+    "was measured on others.",
+)
 @dim_filter_option
 @policy_filter_options
 @data_option
@@ -88,6 +96,7 @@ def bounds(
     models: tuple[str, ...],
     at: datetime | None,
     other: Other | None,
+    specification: Path | None,
     dims: tuple[tuple[str, int], ...],
     precisions: tuple[Precision, ...],
     fusion: bool,
@@ -109,10 +118,19 @@ def bounds(
       benanza bounds --precision fp16 --compare precision=bf16
       benanza bounds --compare at=2026-11-21T12:00
       benanza bounds --compare system=16a282
+      benanza bounds --precision fp16 --on a100.toml
     """
     from benanza.looking.bounds import known_bounds
 
     policy = BoundPolicy(precisions, fusion, accounting)
+    if specification is not None:
+        if at is not None or other is not None:
+            raise click.UsageError(
+                "--on predicts from what is known now; leave out --at and --compare"
+            )
+        if _predict(settings_of(data), models, policy, dict(dims), specification, output):
+            ctx.exit(PARTIAL)
+        return
     if other is not None:
         if _compare(settings_of(data), models, policy, dict(dims), at, other, output):
             ctx.exit(PARTIAL)
@@ -128,6 +146,28 @@ def bounds(
         print_known_bounds(console(sys.stdout), known)
     if any(bound.partial for bound in known.bounds):
         ctx.exit(PARTIAL)
+
+
+def _predict(
+    settings: Settings,
+    models: tuple[str, ...],
+    policy: BoundPolicy,
+    dims: Mapping[str, int],
+    specification: Path,
+    output: Format,
+) -> bool:
+    """Prints bounds that are predicted for a GPU; whether one of them is partial."""
+    from benanza.predicting.known import known_predictions
+    from benanza.predicting.specification import read_specification
+    from benanza.render.answers.predicted import print_predictions
+
+    target = read_specification(specification)
+    predictions = known_predictions(settings, models, policy, dims, target)
+    if output == "json":
+        print_json(predictions)
+    else:
+        print_predictions(console(sys.stdout), predictions)
+    return any(bound.partial for bound in predictions.predicted)
 
 
 def _compare(

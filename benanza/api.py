@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from benanza import arguments
+from benanza.gating.results import Gate
 from benanza.quantised.worth import QuantisationWorths
 from benanza.request import BoundPolicy, RunRequest
 from benanza.results.advise import Advised
@@ -357,6 +358,52 @@ def profile(
     if profiles.errors:
         raise BenanzaError("; ".join(failed.reason for failed in profiles.errors))
     return _shown(profiles)
+
+
+@in_turn
+def gate(
+    model: ModelSource | Sequence[ModelSource],
+    *,
+    max_ratio: float | None = None,
+    no_slower_than: str | os.PathLike[str] | datetime | None = None,
+    stored: bool = False,
+    framework: str = "onnxruntime",
+    batch: int | Sequence[int] = (),
+    dims: Mapping[str, int] | None = None,
+    values: Mapping[str, Values] | None = None,
+    precision: Precision | Sequence[Precision] = "fp32",
+    data: ModelSource | None = None,
+) -> Gate:
+    """Whether one or more models run at most `max_ratio` times as long as their bounds, and no
+    slower than before: than in a file with the document of an earlier gate, or than the last run
+    that was stored by a time.
+
+    The arguments are the options of `benanza gate`; what was found is kept in `data`. What comes of
+    it is in `verdict`, and in `runs` for each model. Raises `BenanzaError` for an argument that
+    can't be, as `profile` does, and for an earlier gate that can't be read.
+    """
+    from benanza.gating.gate import Limits
+    from benanza.gating.gate import gate as check_runs
+
+    request = RunRequest(
+        models=arguments.model_texts("model", model),
+        batch_sizes=arguments.batch_sizes("batch", batch),
+        dims=arguments.bound(dims, values),
+        policy=BoundPolicy(arguments.precisions("precision", precision)),
+    )
+    checked = check_runs(
+        request,
+        framework,
+        Limits(
+            arguments.ratio("max_ratio", max_ratio),
+            arguments.file_or_time("no_slower_than", no_slower_than),
+        ),
+        load(arguments.folder("data", data)),
+        stored=arguments.switch("stored", stored),
+    )
+    if checked.errors:
+        raise BenanzaError("; ".join(failed.reason for failed in checked.errors))
+    return _shown(checked)
 
 
 @in_turn

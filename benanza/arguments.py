@@ -10,6 +10,7 @@ import os
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, TypeVar, get_args
 
@@ -69,6 +70,21 @@ def price(argument: str, given: object) -> float | None:
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given < math.inf:
         raise _refusal(argument, given, "a number from 0 up")
     return float(given)
+
+
+def ratio(argument: str, given: object) -> float | None:
+    """A number above 0; None where none is given."""
+    found = price(argument, given)
+    if found == 0:
+        raise _refusal(argument, given, "a number above 0")
+    return found
+
+
+def file_or_time(argument: str, given: object) -> Path | datetime | None:
+    """The path of a file, or a time; None where neither is given."""
+    if given is None or isinstance(given, datetime):
+        return given
+    return Path(_path(argument, given, "the path of a file, or a datetime"))
 
 
 class Swept(NamedTuple):

@@ -382,7 +382,7 @@ def gate(
     it is in `verdict`, and in `runs` for each model. Raises `BenanzaError` for an argument that
     can't be, as `profile` does, and for an earlier gate that can't be read.
     """
-    from benanza.gating.gate import Limits
+    from benanza.gating.gate import GateLimits
     from benanza.gating.gate import gate as check_runs
 
     request = RunRequest(
@@ -394,7 +394,7 @@ def gate(
     checked = check_runs(
         request,
         framework,
-        Limits(
+        GateLimits(
             arguments.ratio("max_ratio", max_ratio),
             arguments.file_or_time("no_slower_than", no_slower_than),
         ),

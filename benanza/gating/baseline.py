@@ -33,19 +33,18 @@ _SAME_NAME = "SELECT model_id, batch, dims FROM models WHERE name = {model:Strin
 class Earlier:
     """The runs of a baseline. Raises `BenanzaError` for a file that is no gate's document."""
 
-    def __init__(self, baseline: Baseline, store: Store, repetitions: int) -> None:
-        self._store = store
-        self._repetitions = repetitions
+    def __init__(self, baseline: Baseline, repetitions: int) -> None:
         self._baseline = baseline
+        self._repetitions = repetitions
         self._runs = _read(baseline).runs if isinstance(baseline, Path) else ()
 
-    def medians_us(self, run: GatedRun, event_id: str) -> tuple[float, ...] | str:
+    def medians_us(self, store: Store, run: GatedRun, event_id: str) -> tuple[float, ...] | str:
         """The repetitions of the same model, at the same sizes and precision, by the same framework
         with the same configuration on the same device; or why there are none. Models are the same
         by name: their files may have changed. `event_id` is that of the run itself.
         """
         if isinstance(self._baseline, datetime):
-            return self._stored(run, event_id, self._baseline)
+            return self._stored(store, run, event_id, self._baseline)
         alike = [earlier for earlier in self._runs if _what(earlier) == _what(run)]
         here = [earlier for earlier in alike if earlier.device == run.device]
         if not alike:
@@ -54,12 +53,12 @@ class Earlier:
             return f"{self._baseline} is of another device: {alike[0].device}"
         return here[-1].medians_us or f"that run of {self._baseline} failed: {here[-1].failure}"
 
-    def _stored(self, run: GatedRun, event_id: str, at: datetime) -> tuple[float, ...] | str:
-        named = self._store.query(_SAME_NAME, {"model": run.model})
+    def _stored(
+        self, store: Store, run: GatedRun, event_id: str, at: datetime
+    ) -> tuple[float, ...] | str:
+        named = store.query(_SAME_NAME, {"model": run.model})
         same = [
-            row["model_id"]
-            for row in named
-            if (row["batch"], row["dims"]) == (run.batch, run.dims)
+            row["model_id"] for row in named if (row["batch"], row["dims"]) == (run.batch, run.dims)
         ]
         parameters = {
             "models": sorted({run.model_id, *same}),
@@ -70,7 +69,7 @@ class Earlier:
             "at": utc(at),
             "event": event_id,
         }
-        row = next(iter(self._store.query(_EARLIER, parameters)), None)
+        row = next(iter(store.query(_EARLIER, parameters)), None)
         if row is None:
             return f"no such run is stored as of {at:%Y-%m-%d %H:%M:%S}"
         times = RunTimes(row["median_us"], row["iqr_us"], tuple(row["samples_us"]))

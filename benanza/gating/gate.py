@@ -1,7 +1,7 @@
 """`benanza gate`: whether the runs of models keep limits."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -28,12 +28,12 @@ from benanza_schemas.events import ModelProfiled, device
 
 NO_BOUND = "no bound of it is known on this device; say: benanza run"
 
-MISSING = "its missing layers may take the rest; say: benanza explain"
+MISSING = "its bound lacks layers, which may take the rest; say: benanza explain"
 
 _NAMES = "SELECT model_id, any(name) AS name, any(dims) AS dims FROM models GROUP BY model_id"
 
 
-class Limits(NamedTuple):
+class GateLimits(NamedTuple):
     """What runs must keep: at least one of the two."""
 
     max_ratio: float | None = None
@@ -51,7 +51,7 @@ class _Run(NamedTuple):
 def gate(
     request: RunRequest,
     framework: str,
-    limits: Limits,
+    limits: GateLimits,
     settings: Settings,
     *,
     stored: bool = False,
@@ -63,6 +63,8 @@ def gate(
     Raises `BenanzaError` if there is no such framework, if the log or the store can't be used, for
     a baseline that can't be read, and where nothing is `stored` of a model.
     """
+    baseline = limits.no_slower_than
+    earlier = None if baseline is None else Earlier(baseline, REPETITIONS)
     runs: list[_Run] = []
     errors: tuple[FailedModel, ...] = ()
     if not stored:
@@ -74,13 +76,11 @@ def gate(
     with known_store(settings) as store:
         if stored:
             runs = _stored(store, request, framework, settings)
-        judge = _Judge(store, limits)
+        judge = _Judge(store, limits.max_ratio, earlier)
         return Gate(runs=tuple(map(judge.gated, runs)), errors=errors)
 
 
-def _stored(
-    store: Store, request: RunRequest, framework: str, settings: Settings
-) -> list[_Run]:
+def _stored(store: Store, request: RunRequest, framework: str, settings: Settings) -> list[_Run]:
     ids = model_ids(store, request.models, limits_of(settings))
     named = {row["model_id"]: row for row in store.query(_NAMES)}
     found = []
@@ -127,11 +127,11 @@ def _us(event: ModelProfiled) -> float:
 class _Judge:
     """Checks runs against the limits, by what a store knows."""
 
-    def __init__(self, store: Store, limits: Limits) -> None:
+    def __init__(self, store: Store, max_ratio: float | None, earlier: Earlier | None) -> None:
+        self._store = store
         self._bounds = LowestBounds(store)
-        self._max_ratio = limits.max_ratio
-        baseline = limits.no_slower_than
-        self._earlier = None if baseline is None else Earlier(baseline, store, REPETITIONS)
+        self._max_ratio = max_ratio
+        self._earlier = earlier
 
     def gated(self, run: _Run) -> GatedRun:
         """The run, with what comes of each limit."""
@@ -171,18 +171,23 @@ class _Judge:
             return unknown("max-ratio", allowed, event.failure)
         if bound is None:
             return unknown("max-ratio", allowed, NO_BOUND)
-        lacks = f"the bound is partial: {MISSING}" if bound.partial else ""
-        return check("max-ratio", allowed, took, _of_bound(bound), lacks=lacks)
+        doubt = MISSING if bound.partial else _slowed(event)
+        return check("max-ratio", allowed, took, _of_bound(bound), doubt)
 
     def _beside_earlier(
         self, earlier: Earlier, run: GatedRun, event: ModelProfiled, took: Varying | None
     ) -> GateCheck:
         if took is None:
             return unknown("no-slower-than", 1.0, event.failure)
-        known = earlier.medians_us(run, event.event_id)
+        known = earlier.medians_us(self._store, run, event.event_id)
         if isinstance(known, str):
             return unknown("no-slower-than", 1.0, known)
-        return check("no-slower-than", 1.0, took, varying(known))
+        return check("no-slower-than", 1.0, took, varying(known), _slowed(event))
+
+
+def _slowed(event: ModelProfiled) -> str:
+    by = event.environment.get("slowed_by", "")
+    return f"the run was slowed down by {by}; repeat it on an idle machine" if by else ""
 
 
 def _of_bound(bound: ModelBound) -> Varying:

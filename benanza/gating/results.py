@@ -21,7 +21,8 @@ class GateCheck(Document, frozen=True, kw_only=True):
     (`max-ratio`), or as an earlier run (`no-slower-than`, where `allowed` is 1).
 
     `ratio` is how many times as long it takes, `least` and `greatest` are what that may be by the
-    noise of both; each `None` where `reason` says why it isn't known.
+    noise of both; each `None` where there is nothing to compare. `reason` says why a limit is
+    unknown.
     """
 
     limit: Limit

@@ -31,10 +31,10 @@ def varying(medians_us: Sequence[float]) -> Varying:
 
 
 def check(
-    limit: Limit, allowed: float, run: Varying, beside: Varying, *, lacks: str = ""
+    limit: Limit, allowed: float, run: Varying, beside: Varying, doubt: str = ""
 ) -> GateCheck:
-    """Whether the run takes at most `allowed` times as long as what it stands `beside`. `lacks`
-    says what that lacks, which may be more: then no run fails by it.
+    """Whether the run takes at most `allowed` times as long as what it stands `beside`. A `doubt`
+    says why the ratio may be less: then no limit fails by it.
     """
     ratio = _over(run.us, beside.us)
     least = _over(run.least_us, beside.greatest_us)
@@ -43,7 +43,7 @@ def check(
     if greatest <= allowed:
         verdict = "holds"
     elif least > allowed:
-        verdict = "unknown" if lacks else "fails"
+        verdict = "unknown" if doubt else "fails"
     return GateCheck(
         limit=limit,
         allowed=allowed,
@@ -51,7 +51,7 @@ def check(
         ratio=ratio,
         least=least,
         greatest=greatest,
-        reason=lacks if verdict == "unknown" else "",
+        reason=doubt if verdict == "unknown" else "",
     )
 
 

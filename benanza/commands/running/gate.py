@@ -117,7 +117,7 @@ def gate(
       benanza gate model.onnx --no-slower-than main.json
       benanza gate model.onnx --stored --max-ratio 1.3 --precision fp16
     """
-    from benanza.gating.gate import Limits
+    from benanza.gating.gate import GateLimits
     from benanza.gating.gate import gate as check_runs
 
     if max_ratio is None and no_slower_than is None:
@@ -129,7 +129,7 @@ def gate(
         checked = check_runs(
             request,
             framework,
-            Limits(max_ratio, no_slower_than),
+            GateLimits(max_ratio, no_slower_than),
             settings_of(data),
             stored=stored,
             progress=progress,

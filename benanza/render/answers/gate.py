@@ -38,17 +38,12 @@ def name(run: GatedRun) -> str:
 
 def checked(check: GateCheck) -> str:
     """A limit and what comes of it."""
-    if check.ratio is None or check.reason:
-        return f"{_limit(check)}: {check.reason}"
-    return (
-        f"{check.ratio:.2f} times {_BESIDE[check.limit]} "
-        f"({check.least or 0:.2f} to {check.greatest or 0:.2f}), of at most {check.allowed:g}"
-    )
-
-
-def _limit(check: GateCheck) -> str:
     of = _BESIDE[check.limit]
-    return f"at most {check.allowed:g} times {of}"
+    if check.ratio is None:
+        return f"at most {check.allowed:g} times {of}? {check.reason}"
+    least, greatest = (f"{ratio or 0.0:.2f}" for ratio in (check.least, check.greatest))
+    found = f"{check.ratio:.2f} times {of} ({least} to {greatest}), of at most {check.allowed:g}"
+    return f"{found}; {check.reason}" if check.reason else found
 
 
 def _took(run: GatedRun) -> str:
@@ -56,5 +51,4 @@ def _took(run: GatedRun) -> str:
     if run.us is None:
         return framework
     unit = time_unit([run.us])
-    slowed = f" (slowed down by {run.slowed_by})" if run.slowed_by else ""
-    return f"{unit.format(run.us)} {unit.name} in {framework}{slowed}"
+    return f"{unit.format(run.us)} {unit.name} in {framework}"

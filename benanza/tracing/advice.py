@@ -3,15 +3,14 @@
 from collections.abc import Iterator, Sequence
 
 from benanza.profiling.remedies import remedies_of
+from benanza.tracing.formats.recorded import GENERATED, GRAPH_LAUNCHES
 from benanza.tracing.recording import Recording
 from benanza.tracing.results import TraceAdvice, TracedCalls
-from benanza.tracing.translating.translate import COPIES, GENERATED
+from benanza.tracing.translating.translate import COPIES
 from benanza_analyzer.answers.kinds import InefficiencyKind
 
 _FRAMEWORKS = {"PyTorch": "pytorch", "ONNX Runtime": "onnxruntime", "Nsight Systems": "pytorch"}
 """Whose remedies there are. Nsight Systems names PyTorch's operators, or none."""
-
-_GRAPH_LAUNCH = "cudaGraphLaunch"
 
 _Lost = tuple[InefficiencyKind, str, float]
 """A kind of lost time, in which operators, and how much."""
@@ -62,7 +61,7 @@ def _configuration(found: Recording, kind: InefficiencyKind) -> str:
     """What was set in PyTorch, by its traces. What is compiled need not be captured: then time
     passes between calls as in eager mode.
     """
-    captured = any(each.name.startswith(_GRAPH_LAUNCH) for each in found.host_calls)
+    captured = any(each.name.startswith(GRAPH_LAUNCHES) for each in found.host_calls)
     compiled = any(each.name.startswith(GENERATED) for each in found.on_gpus)
     if compiled and (captured or kind != "between calls"):
         return "compiled"

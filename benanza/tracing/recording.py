@@ -1,9 +1,11 @@
 """What is in the file of a trace, in little memory however large it is."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from benanza.tracing.formats.recorded import GENERATED
 from benanza.tracing.formats.reading import TraceFormat, read_trace
 from benanza.tracing.operators import TracedOperator, traced_operators
 from benanza.tracing.results import TracedTotal
@@ -18,6 +20,8 @@ class Recording(NamedTuple):
 
     `device` is the name of the GPU, empty where none ran anything, and where the trace lacks it.
     `host_operators` are all of them by name, with how long the host was at work in them.
+    `in_graphs_us` is how long GPUs ran CUDA graphs; `left_out` counts the events that can't be, by
+    what is wrong with them.
     """
 
     file: Path
@@ -30,6 +34,8 @@ class Recording(NamedTuple):
     host_calls: tuple[TracedTotal, ...]
     times: Timeline
     span_us: float
+    in_graphs_us: float
+    left_out: Mapping[str, int]
 
     @property
     def on_gpu(self) -> bool:
@@ -45,7 +51,7 @@ def recording(file: Path) -> Recording:
     """Reads a trace. Raises `BenanzaError` if it is none, or if nothing ran in it."""
     trace = read_trace(file)
     with spooled(trace.events) as spool:
-        operators = traced_operators(spool, RULES)
+        operators = traced_operators(spool, _is_whole)
         times = timeline(spool.timed())
         found = Recording(
             file,
@@ -58,12 +64,26 @@ def recording(file: Path) -> Recording:
             tuple(spool.launches()),
             times,
             spool.span_us(),
+            spool.in_graphs_us(),
+            trace.left_out,
         )
     timed = [operator for operator in operators if found.us(operator) > 0]
     if not timed and not found.on_gpus:
-        raise BenanzaError(f"{file} has no operator and no kernel; record another trace")
+        why = f" ({left_out(found.left_out)})" if found.left_out else ""
+        raise BenanzaError(f"{file} has no operator and no kernel{why}; record another trace")
     ordered = tuple(sorted(timed, key=lambda operator: -found.us(operator)))
     return found._replace(operators=ordered)
+
+
+def _is_whole(name: str) -> bool:
+    return name in RULES or name.startswith(GENERATED)
+
+
+def left_out(counts: Mapping[str, int]) -> str:
+    """In words what was left out."""
+    return ", ".join(
+        f"{count:,} {'event' if count == 1 else 'events'} {why}" for why, count in counts.items()
+    )
 
 
 def _by_name(operators: list[TracedOperator]) -> tuple[TracedTotal, ...]:

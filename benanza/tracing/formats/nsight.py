@@ -101,7 +101,7 @@ def _activities(database: sqlite3.Connection, tables: frozenset[str]) -> Iterato
                 "SELECT operator FROM started WHERE process = ? AND correlation = ?",
                 (process, correlation),
             ).fetchone()
-            name = str(what) if kind == "kernel" else _memory_name(kind, what)
+            name = _name(kind, what)
             yield DeviceActivity(
                 kind_of_kernel(name) if kind == "kernel" else kind,
                 name,
@@ -148,10 +148,14 @@ def _on_gpu(tables: frozenset[str]) -> Iterator[tuple[ActivityKind, str]]:
         yield "copy", _MEMORY.format(process=process, what="copyKind", table="MEMCPY")
     if "CUPTI_ACTIVITY_KIND_MEMSET" in tables:
         yield "fill", _MEMORY.format(process=process, what="0", table="MEMSET")
+    if "CUPTI_ACTIVITY_KIND_GRAPH_TRACE" in tables:
+        yield "graph", _MEMORY.format(process=process, what="0", table="GRAPH_TRACE")
 
 
-def _memory_name(kind: ActivityKind, what: int) -> str:
-    return "Memset" if kind == "fill" else _COPIES.get(what, "Memcpy")
+def _name(kind: ActivityKind, what: int | str) -> str:
+    if kind == "copy":
+        return _COPIES.get(int(what), "Memcpy")
+    return {"fill": "Memset", "graph": "CUDA graph"}.get(kind, str(what))
 
 
 def _api(name: str | None) -> str:

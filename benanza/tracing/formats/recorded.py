@@ -5,11 +5,19 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-ActivityKind = Literal["kernel", "collective", "copy", "fill"]
-"""What a GPU does: it computes, exchanges data with other GPUs, copies memory, or fills it."""
+ActivityKind = Literal["kernel", "collective", "copy", "fill", "graph"]
+"""What a GPU does: it computes, exchanges data with other GPUs, copies memory, fills it, or runs a
+CUDA graph whose parts the trace lacks.
+"""
 
 COLLECTIVES = ("nccl", "rccl")
 """Begin the names of kernels of libraries for collectives, in lower case."""
+
+GRAPH_LAUNCHES = ("cudaGraphLaunch", "cuGraphLaunch")
+"""Begin the names of calls that start a CUDA graph."""
+
+GENERATED = "triton_"
+"""Begins the names of the kernels that `torch.compile` writes."""
 
 TO_HOST = ("Memcpy DtoH", "Memcpy Device -> Host")
 """Begin the names of copies that a host may wait for."""
@@ -21,7 +29,7 @@ class TracedInputs(msgspec.Struct, frozen=True, array_like=True):
 
     An input that is several tensors has a tuple of shapes, and a tuple of types. What is no tensor,
     and what isn't known, has no type. `outputs` are shapes, where the trace has them; `strides` are
-    in elements, and there for attention alone, whose layer they decide.
+    in elements, and there for attention, whose layer they decide, and for kernels of `torch.compile`.
     """
 
     shapes: tuple[tuple[int, ...] | tuple[tuple[int, ...], ...], ...] = ()

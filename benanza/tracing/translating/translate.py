@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from benanza.tracing.formats.recorded import TracedInputs
+from benanza.tracing.formats.recorded import GENERATED, TracedInputs
 from benanza.tracing.translating.elementwise import ELEMENTWISE
 from benanza.tracing.translating.onnxruntime_nodes import NODES
 from benanza.tracing.translating.products import PRODUCTS, Rule
@@ -37,9 +37,6 @@ VIEWS = frozenset(
     "aten::t aten::transpose aten::unsqueeze aten::view".split()
 )
 """What only says how a tensor is seen, or does nothing where nothing is trained."""
-
-GENERATED = "triton_"
-"""Begins the names of the kernels that `torch.compile` writes."""
 
 
 def translated(name: str, inputs: TracedInputs | None, prefix: str) -> Writer | str:

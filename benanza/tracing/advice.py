@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from benanza.profiling.remedies import remedies_of
-from benanza.tracing.formats.recorded import GENERATED, GRAPH_LAUNCHES
+from benanza.tracing.formats.recorded import GRAPH_LAUNCHES, is_generated
 from benanza.tracing.recording import Recording
 from benanza.tracing.results import TraceAdvice, TracedCalls
 from benanza.tracing.translating.translate import COPIES
@@ -36,7 +36,7 @@ def _lost(found: Recording, calls: Sequence[TracedCalls]) -> Iterator[_Lost]:
     times = found.times
     if times.synchronisation_us > 0:
         yield "synchronisation", "", times.synchronisation_us
-    between_us = times.idle_us - times.synchronisation_us
+    between_us = times.host_us + times.launching_us + times.between_us
     if between_us > 0:
         yield "between calls", "", between_us
     by_op: dict[tuple[InefficiencyKind, str], float] = {}
@@ -62,7 +62,7 @@ def _configuration(found: Recording, kind: InefficiencyKind) -> str:
     passes between calls as in eager mode.
     """
     captured = any(each.name.startswith(GRAPH_LAUNCHES) for each in found.host_calls)
-    compiled = any(each.name.startswith(GENERATED) for each in found.on_gpus)
+    compiled = any(is_generated(each.name) for each in found.on_gpus)
     if compiled and (captured or kind != "between calls"):
         return "compiled"
     return "CUDA graph" if captured else "eager"

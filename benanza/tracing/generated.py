@@ -2,6 +2,7 @@
 
 Inductor names a kernel by its form and by the operators that it fuses, joined by underscores, as
 `triton_poi_fused_add_relu_3`; its event has the shapes and types of the tensors that it is given.
+One for the CPU has a name only where `torch._inductor.config.cpp.enable_kernel_profile` is set.
 Source: `torch/_inductor/codegen/triton.py` and `torch/_inductor/utils.py` of
 https://github.com/pytorch/pytorch, release 2.11.
 """
@@ -14,12 +15,11 @@ from benanza.tracing.formats.recorded import TracedInputs
 from benanza.tracing.translating.translate import COPIES, FILLS, RULES, VIEWS
 from benanza_schemas.element_types import BITS
 
-_NAME = re.compile(r"triton_(?:poi|per|red)_fused_(.+)_\d+")
+_NAME = re.compile(r"(?:triton_(?:poi|per|red)|(?:graph_\d+_)?cpp)_fused_(.+)_\d+")
 
 _OTHERS = frozenset(
     "_adaptive_avg_pool2d _native_batch_norm_legit _native_batch_norm_legit_no_training "
-    "_scaled_dot_product_cudnn_attention _scaled_dot_product_efficient_attention "
-    "_scaled_dot_product_flash_attention arange constant_pad_nd embedding index index_put "
+    "arange constant_pad_nd embedding index index_put "
     "lift_fresh native_group_norm native_layer_norm prims_convert_element_type select_scatter "
     "slice_scatter squeeze stack unbind upsample_bilinear2d upsample_nearest2d var_mean".split()
 )

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from benanza.tracing.formats.recorded import GENERATED
+from benanza.tracing.formats.recorded import is_generated
 from benanza.tracing.formats.reading import TraceFormat, read_trace
 from benanza.tracing.operators import TracedOperator, traced_operators
 from benanza.tracing.results import TracedTotal
@@ -76,7 +76,7 @@ def recording(file: Path) -> Recording:
 
 
 def _is_whole(name: str) -> bool:
-    return name in RULES or name.startswith(GENERATED)
+    return name in RULES or is_generated(name)
 
 
 def left_out(counts: Mapping[str, int]) -> str:

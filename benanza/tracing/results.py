@@ -86,9 +86,9 @@ class TraceTimes(Document, frozen=True, kw_only=True):
     in_graphs_us: float
 
     @property
-    def idle_us(self) -> float:
-        """When no GPU was at work."""
-        return self.synchronisation_us + self.host_us + self.launching_us + self.between_us
+    def between_calls_us(self) -> float:
+        """When no GPU was at work, but for the time after copies to the host."""
+        return self.host_us + self.launching_us + self.between_us
 
 
 class TraceAdvice(Document, frozen=True, kw_only=True):

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from benanza.tracing.formats.recorded import (
-    GENERATED,
     ActivityKind,
     DeviceActivity,
     Event,
     HostOperator,
     Launch,
     TracedInputs,
+    is_generated,
     kind_of_kernel,
     microseconds,
 )
@@ -41,8 +41,8 @@ DTYPES = {
 _ID_BITS = 48
 """Of an id; those above are of the rank."""
 
-_STRIDED = ("attention", GENERATED)
-"""Are parts of the names of operators whose strides count."""
+_STRIDED = "attention"
+"""Is part of the names of operators whose strides count, besides those of `torch.compile`."""
 
 _LAUNCHES = frozenset(("cuda_runtime", "cuda_driver"))
 _ON_GPU: dict[str, ActivityKind] = {"kernel": "kernel", "gpu_memcpy": "copy", "gpu_memset": "fill"}
@@ -118,7 +118,7 @@ def _rank(event: Mapping[str, Any]) -> str:
 
 def _inputs(name: str, arguments: Mapping[str, Any], read: dict[str, TracedInputs]) -> TracedInputs:
     """An operator's inputs. Those that were read before are the same object."""
-    strides = arguments.get("Input Strides", []) if any(part in name for part in _STRIDED) else []
+    strides = arguments.get("Input Strides", []) if _STRIDED in name or is_generated(name) else []
     keys = ("Input Dims", "Input type", "Concrete Inputs")
     shapes, types, values = (arguments.get(key, []) for key in keys)
     text = json.dumps((shapes, types, values, strides))

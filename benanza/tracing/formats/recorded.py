@@ -1,6 +1,7 @@
 """What the formats of traces have in common: operators, and what they did on a device."""
 
 import math
+import re
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -16,8 +17,7 @@ COLLECTIVES = ("nccl", "rccl")
 GRAPH_LAUNCHES = ("cudaGraphLaunch", "cuGraphLaunch")
 """Begin the names of calls that start a CUDA graph."""
 
-GENERATED = "triton_"
-"""Begins the names of the kernels that `torch.compile` writes."""
+_GENERATED = re.compile(r"triton_|(?:graph_\d+_)?cpp_fused_")
 
 TO_HOST = ("Memcpy DtoH", "Memcpy Device -> Host")
 """Begin the names of copies that a host may wait for."""
@@ -91,3 +91,8 @@ def microseconds(value: Any) -> float:
 def kind_of_kernel(name: str) -> ActivityKind:
     """Whether a kernel is a collective."""
     return "collective" if name.lower().startswith(COLLECTIVES) else "kernel"
+
+
+def is_generated(name: str) -> bool:
+    """Whether it is a kernel that `torch.compile` wrote, for a GPU or for the CPU."""
+    return _GENERATED.match(name) is not None

@@ -1,8 +1,9 @@
 """Which operators of frameworks are which nodes of ONNX, and why others are none."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
-from benanza.tracing.formats.recorded import GENERATED, TracedInputs
+from benanza.tracing.formats.recorded import TracedInputs, is_generated
 from benanza.tracing.translating.elementwise import ELEMENTWISE
 from benanza.tracing.translating.onnxruntime_nodes import NODES
 from benanza.tracing.translating.products import PRODUCTS, Rule
@@ -46,6 +47,8 @@ def translated(name: str, inputs: TracedInputs | None, prefix: str) -> Writer | 
         return _why_not(name)
     if inputs is None:
         return "the trace lacks the shapes and types of its inputs; record it with them"
+    if any(size < 0 for size in _sizes(inputs.shapes)):
+        return "the trace gives an input a negative size"
     writer = Writer(prefix, inputs)
     try:
         writer.returns((rule(writer),))
@@ -57,8 +60,16 @@ def translated(name: str, inputs: TracedInputs | None, prefix: str) -> Writer | 
     return writer
 
 
+def _sizes(shapes: Iterable[Any]) -> Iterator[int]:
+    for shape in shapes:
+        if isinstance(shape, int):
+            yield shape
+        else:
+            yield from _sizes(shape)
+
+
 def _why_not(name: str) -> str:
-    if name.startswith(GENERATED):
+    if is_generated(name):
         return "a kernel that torch.compile wrote: a trace doesn't say which layers it computes"
     if name in COPIES:
         return "it copies or converts: no layer needs it"

@@ -76,6 +76,19 @@ def test_kernels_belong_to_the_ranges_in_which_they_were_launched(report: Path) 
     assert found.times.host_us == 80.0
 
 
+def test_a_graph_that_was_traced_as_one(report: Path) -> None:
+    with closing(sqlite3.connect(report)) as database, database:
+        database.execute(
+            "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INT, end INT, deviceId INT, "
+            "correlationId INT, globalPid INT, graphId INT)"
+        )
+        row = (us(300), us(390), 0, 4, PROCESS, 1)
+        database.execute("INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (?, ?, ?, ?, ?, ?)", row)
+    found = recording(report)
+    assert found.in_graphs_us == 90.0
+    assert ("graph", "CUDA graph") in {(each.kind, each.name) for each in found.unattributed}
+
+
 def test_a_report_may_lack_tables(report: Path) -> None:
     with closing(sqlite3.connect(report)) as database, database:
         for table in ("NVTX_EVENTS", "CUPTI_ACTIVITY_KIND_MEMCPY", "TARGET_INFO_GPU"):

@@ -30,6 +30,7 @@ from benanza_backbone.errors import BenanzaError
 from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of
+from benanza_schemas.layer import Precision
 from benanza_schemas.operators.facts import OperatorKind
 from benanza_schemas.operators.table import facts_of
 
@@ -44,13 +45,14 @@ def trace_answer(
     publishes: bool = False,
     output: Path | None = None,
     given: GivenModel | None = None,
+    precision: Precision | None = None,
 ) -> TraceAnswer:
-    """What a trace shows. `publishes` its operators as a model, or writes that to `output`.
+    """What a trace shows, at a `precision` where it has shapes alone. `publishes` its operators as a model, or writes that to `output`.
 
     Raises `BenanzaError` if the file is no trace, if the log or the store can't be used, and if
     the model can't be written or is too large for an event.
     """
-    found = recording(file)
+    found = recording(file, precision)
     model = trace_model([(o.name, o.inputs) for o in found.operators], limits_of(settings))
     name = f"{PREFIX}{file.name.partition('.')[0]}"
     if output is not None:

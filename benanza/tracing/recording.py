@@ -13,6 +13,8 @@ from benanza.tracing.spool import spooled
 from benanza.tracing.timeline import Timeline, timeline
 from benanza.tracing.translating.translate import RULES
 from benanza_backbone.errors import BenanzaError
+from benanza_schemas.element_types import PRECISIONS
+from benanza_schemas.layer import Precision
 
 
 class Recording(NamedTuple):
@@ -47,9 +49,11 @@ class Recording(NamedTuple):
         return operator.gpu_us if self.on_gpu else operator.host_us
 
 
-def recording(file: Path) -> Recording:
-    """Reads a trace. Raises `BenanzaError` if it is none, or if nothing ran in it."""
-    trace = read_trace(file)
+def recording(file: Path, precision: Precision | None = None) -> Recording:
+    """Reads a trace, whose tensors are of the type of a `precision` where it has shapes alone.
+    Raises `BenanzaError` if it is none, or if nothing ran in it.
+    """
+    trace = read_trace(file, PRECISIONS[precision].element_type if precision else "")
     with spooled(trace.events) as spool:
         operators = traced_operators(spool, _is_whole)
         times = timeline(spool.timed())

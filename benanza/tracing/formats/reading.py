@@ -32,8 +32,8 @@ class Trace(NamedTuple):
     left_out: Counter[str]
 
 
-def read_trace(path: Path) -> Trace:
-    """The trace in a file. Raises `BenanzaError` if it is none, at once or while it is read."""
+def read_trace(path: Path, dtype: str = "") -> Trace:
+    """The trace in a file, whose tensors are of this type where it has shapes alone. Raises `BenanzaError` if it is none, at once or while it is read."""
     try:
         with path.open("rb") as file:
             begin = file.read(len(MAGIC))
@@ -41,7 +41,7 @@ def read_trace(path: Path) -> Trace:
         raise BenanzaError(f"{path} can't be read: {error.strerror}; name a trace") from error
     left_out: Counter[str] = Counter()
     if begin == MAGIC:
-        events = _events(_checked(path, nsight_events(path)), _same, left_out)
+        events = _events(_checked(path, nsight_events(path, dtype)), _same, left_out)
         return Trace("Nsight Systems", nsight_devices(path), events, left_out)
     head = head_of(path)
     written = events_of(path, is_list=head.is_list)

@@ -31,8 +31,8 @@ OPERATORS_SHOWN = 4
 @dataclass(frozen=True)
 class Column:
     """A column's title, the side that its cells keep to, and whether they are names, which are
-    shortened, or sentences. Where there is no room for all, those that are more `spare` are left out first, and
-    those that aren't spare never.
+    shortened, or sentences. Where there is no room for all, those that are more `spare` are left
+    out first, and those that aren't spare never.
     """
 
     title: str
@@ -53,9 +53,8 @@ def prose(title: str) -> Column:
 
 
 def fitted(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | None) -> Table:
-    """A table of at most this width: columns that there is no room for beside shorter names are left
-    out; sentences take several lines. Without a `width` it is for a pipe, and has
-    all.
+    """A table of at most this width: columns that there is no room for beside shorter names are
+    left out; sentences take several lines. Without a `width` it is for a pipe, and has all.
     """
     if width is None:
         return table(columns, rows, plain=True)

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from benanza.tracing.formats.recorded import is_generated
 from benanza.tracing.formats.reading import TraceFormat, read_trace
+from benanza.tracing.formats.recorded import is_generated
 from benanza.tracing.operators import TracedOperator, traced_operators
-from benanza.tracing.results import TracedTotal
+from benanza.tracing.results import TracedTotal, in_words
 from benanza.tracing.spool import spooled
 from benanza.tracing.timeline import Timeline, timeline
 from benanza.tracing.translating.translate import RULES
@@ -73,7 +73,7 @@ def recording(file: Path, precision: Precision | None = None) -> Recording:
         )
     timed = [operator for operator in operators if found.us(operator) > 0]
     if not timed and not found.on_gpus:
-        why = f" ({left_out(found.left_out)})" if found.left_out else ""
+        why = f" ({in_words(found.left_out)})" if found.left_out else ""
         raise BenanzaError(f"{file} has no operator and no kernel{why}; record another trace")
     ordered = tuple(sorted(timed, key=lambda operator: -found.us(operator)))
     return found._replace(operators=ordered)
@@ -81,13 +81,6 @@ def recording(file: Path, precision: Precision | None = None) -> Recording:
 
 def _is_whole(name: str) -> bool:
     return name in RULES or is_generated(name)
-
-
-def left_out(counts: Mapping[str, int]) -> str:
-    """In words what was left out."""
-    return ", ".join(
-        f"{count:,} {'event' if count == 1 else 'events'} {why}" for why, count in counts.items()
-    )
 
 
 def _by_name(operators: list[TracedOperator]) -> tuple[TracedTotal, ...]:

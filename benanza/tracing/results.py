@@ -1,5 +1,6 @@
 """What a trace that another profiler recorded shows, beside known layers."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from benanza.results.result import Result
@@ -16,8 +17,8 @@ and have none; or it is no layer.
 
 class TracedTotal(Document, frozen=True, kw_only=True):
     """What was done under one name: how often, and how long together. `kind` is what a GPU did
-    (`kernel`, `collective`, `copy`, `fill`, `graph`), `call` for calls of its runtime on the host, and
-    `operator` for operators of the framework, whose time is what the host worked in them.
+    (`kernel`, `collective`, `copy`, `fill`, `graph`), `call` for calls of its runtime on the host,
+    and `operator` for operators of the framework, whose time is what the host worked in them.
     """
 
     kind: str
@@ -183,3 +184,10 @@ class TraceComparison(Result, frozen=True, kw_only=True):
     trace: TraceAnswer
     other: TraceAnswer
     differences: tuple[TraceDifference, ...]
+
+
+def in_words(left_out: Mapping[str, int]) -> str:
+    """What was left out of a trace."""
+    return ", ".join(
+        f"{count:,} {'event' if count == 1 else 'events'} {why}" for why, count in left_out.items()
+    )

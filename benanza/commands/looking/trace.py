@@ -46,7 +46,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--precision",
     type=click.Choice(list(PRECISIONS)),
-    help="What a report of Nsight Systems was run at, which has the shapes of tensors without types.",
+    help="What a report of Nsight Systems was run at: it has shapes of tensors without types.",
 )
 @click.option(
     "--publish",
@@ -108,7 +108,9 @@ def trace(
 
     settings = settings_of(data)
     given = given_model(asked, batch, dict(dims), limits_of(settings)) if asked else None
-    answer = trace_answer(file, settings, publishes=publishes, output=model, given=given, precision=precision)
+    answer = trace_answer(
+        file, settings, publishes=publishes, output=model, given=given, precision=precision
+    )
     if other is not None:
         compared = comparison(answer, trace_answer(other, settings, precision=precision))
         if output == "json":

@@ -17,13 +17,13 @@ from benanza.render.table import (
     prose,
 )
 from benanza.render.units import TimeUnit, dimensions, plural, time_unit
-from benanza.tracing.recording import left_out
 from benanza.tracing.results import (
     TraceAnswer,
     TraceComparison,
     TracedCalls,
     TracedModel,
     TracedTotal,
+    in_words,
 )
 
 TOP = 15
@@ -37,8 +37,8 @@ _IDLE = {
 }
 
 _GRAPHS = (
-    "a trace has no operators within them, so no layers; to see those, record without graphs (vLLM: "
-    "--enforce-eager, SGLang: --disable-cuda-graph, torch.compile: not mode=\"reduce-overhead\")"
+    "a trace has no operators within them, so no layers; to see those, record without graphs "
+    '(vLLM: --enforce-eager, SGLang: --disable-cuda-graph, torch.compile: not mode="reduce-overhead")'
 )
 
 _NO_SYSTEM = "nothing was measured on such a device"
@@ -115,7 +115,7 @@ def _title(answer: TraceAnswer, unit: TimeUnit) -> list[str]:
                 f"in CUDA graphs: {unit.format(times.in_graphs_us)} {unit.name}: {_GRAPHS}"
             )
     if answer.left_out:
-        lines.append(f"left out: {left_out(answer.left_out)}")
+        lines.append(f"left out: {in_words(answer.left_out)}")
     measured = answer.matched_us("measured") / answer.us if answer.us else 0.0
     waits = answer.matched_us("waits") / answer.us if answer.us else 0.0
     known = f"of {measured:.0%} of that time the layers are measured, of {waits:.0%} they wait"

@@ -82,9 +82,7 @@ def nsight_events(path: Path, dtype: str = "") -> Iterator[Event]:
         yield from _activities(database, tables)
 
 
-def _operators(
-    database: sqlite3.Connection, tables: frozenset[str], dtype: str
-) -> Iterator[Event]:
+def _operators(database: sqlite3.Connection, tables: frozenset[str], dtype: str) -> Iterator[Event]:
     if "NVTX_EVENTS" in tables:
         for number, (thread, start, end, text) in enumerate(database.execute(_RANGES), start=1):
             name = _DETAILS.sub("", text or "range")

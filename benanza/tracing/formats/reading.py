@@ -33,7 +33,9 @@ class Trace(NamedTuple):
 
 
 def read_trace(path: Path, dtype: str = "") -> Trace:
-    """The trace in a file, whose tensors are of this type where it has shapes alone. Raises `BenanzaError` if it is none, at once or while it is read."""
+    """The trace in a file, whose tensors are of this type where it has shapes alone. Raises
+    `BenanzaError` if it is none, at once or while it is read.
+    """
     try:
         with path.open("rb") as file:
             begin = file.read(len(MAGIC))

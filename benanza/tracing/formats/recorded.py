@@ -29,8 +29,9 @@ class TracedInputs(msgspec.Struct, frozen=True, array_like=True):
 
     An input that is several tensors has a tuple of shapes, and a tuple of types. What is no tensor,
     and what isn't known, has no type. `outputs` are shapes, where the trace has them; `strides` are
-    in elements, and there for attention, whose layer they decide, and for kernels of `torch.compile`.
-    Where a trace has `shapes_alone`, it is said elsewhere of which type all tensors are.
+    in elements, and there for attention, whose layer they decide, and for kernels of
+    `torch.compile`. Where a trace has `shapes_alone`, it is said elsewhere of which type all
+    tensors are.
     """
 
     shapes: tuple[tuple[int, ...] | tuple[tuple[int, ...], ...], ...] = ()

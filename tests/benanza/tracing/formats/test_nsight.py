@@ -99,7 +99,9 @@ def test_a_graph_that_was_traced_as_one(report: Path) -> None:
             "correlationId INT, globalPid INT, graphId INT)"
         )
         row = (us(300), us(390), 0, 4, PROCESS, 1)
-        database.execute("INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (?, ?, ?, ?, ?, ?)", row)
+        database.execute(
+            "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (?, ?, ?, ?, ?, ?)", row
+        )
     found = recording(report)
     assert found.in_graphs_us == 90.0
     assert ("graph", "CUDA graph") in {(each.kind, each.name) for each in found.unattributed}

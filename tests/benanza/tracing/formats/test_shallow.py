@@ -11,7 +11,9 @@ from benanza.tracing.formats.shallow import MOST_LEVELS, NestedTooDeepError, Sha
 
 DOCUMENTS = st.recursive(
     st.text(alphabet='[]{}"\\a\n', max_size=8) | st.integers(),
-    lambda parts: st.lists(parts, max_size=3) | st.dictionaries(st.text('[{"\\', max_size=4), parts),
+    lambda parts: (
+        st.lists(parts, max_size=3) | st.dictionaries(st.text('[{"\\', max_size=4), parts)
+    ),
     max_leaves=20,
 )
 

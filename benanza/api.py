@@ -408,13 +408,18 @@ def gate(
 
 @in_turn
 def trace(
-    file: str | os.PathLike[str], *, publish: bool = False, data: ModelSource | None = None
+    file: str | os.PathLike[str],
+    *,
+    publish: bool = False,
+    precision: Precision | None = None,
+    data: ModelSource | None = None,
 ) -> TraceAnswer:
     """Where the time of a run went that another profiler recorded, and what bounds would save.
 
     `file` is a trace of PyTorch's or ONNX Runtime's profiler, or a report of Nsight Systems as
     SQLite. With `publish` its operators are published as a model, so that their layers are
-    measured. Raises `BenanzaError` for an argument that can't be, and if the file is no trace.
+    measured. A report was run at `precision`: it has shapes without types. Raises `BenanzaError`
+    for an argument that can't be, and if the file is no trace.
     """
     from benanza.tracing.answer import trace_answer
 
@@ -422,6 +427,7 @@ def trace(
         Path(file),
         load(arguments.folder("data", data)),
         publishes=arguments.switch("publish", publish),
+        precision=arguments.optional_precision("precision", precision),
     )
     return _shown(answer)
 

@@ -157,6 +157,11 @@ def precisions(argument: str, precision: object) -> tuple[Precision, ...]:
     return tuple(dict.fromkeys(_choice(argument, choice, choices) for choice in several))
 
 
+def optional_precision(argument: str, precision: object) -> Precision | None:
+    """One precision, or None where it goes without saying."""
+    return None if precision is None else _choice(argument, precision, get_args(Precision))
+
+
 def derivation(quantised: object, tensor_parallel: object) -> Derivation:
     """What to make of a model."""
     known = get_args(Quantised)

@@ -47,8 +47,8 @@ def trace_answer(
     given: GivenModel | None = None,
     precision: Precision | None = None,
 ) -> TraceAnswer:
-    """What a trace shows, at a `precision` where it has shapes alone. `publishes` its operators as a
-    model, or writes that to `output`.
+    """What a trace shows, at a `precision` where it has shapes alone. `publishes` its operators as
+    a model, or writes that to `output`.
 
     Raises `BenanzaError` if the file is no trace, if the log or the store can't be used, and if
     the model can't be written or is too large for an event.

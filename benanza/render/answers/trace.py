@@ -38,7 +38,8 @@ _IDLE = {
 
 _GRAPHS = (
     "a trace has no operators within them, so no layers; to see those, record without graphs "
-    '(vLLM: --enforce-eager, SGLang: --disable-cuda-graph, torch.compile: not mode="reduce-overhead")'
+    "(vLLM: --enforce-eager; SGLang: --disable-cuda-graph; torch.compile: without "
+    'mode="reduce-overhead")'
 )
 
 _NO_SYSTEM = "nothing was measured on such a device"

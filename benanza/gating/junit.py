@@ -8,7 +8,7 @@ from pathlib import Path
 
 from junitparser import Error, Failure, JUnitXml, TestCase, TestSuite
 
-from benanza.gating.results import Gate, GateCheck
+from benanza.gating.results import Gate
 from benanza.render.answers.gate import checked, line, name
 from benanza.render.table import printable
 from benanza_backbone.errors import BenanzaError
@@ -35,16 +35,13 @@ def _tests(gate: Gate) -> Iterator[TestCase]:
         for check in run.checks:
             test = TestCase(printable(f"{name(run)}: {check.limit}"), printable(run.framework))
             said = printable(checked(check))
-            test.result = _results(check, said)
+            if check.verdict == "fails":
+                test.result = Failure(said)
+            elif check.verdict == "unknown":
+                test.result = Error(said)
             test.system_out = line(run)
             yield test
     for failed in gate.errors:
         test = TestCase(printable(failed.model), SUITE)
-        test.result = [Error(printable(failed.reason))]
+        test.result = Error(printable(failed.reason))
         yield test
-
-
-def _results(check: GateCheck, said: str) -> list[Failure | Error]:
-    if check.verdict == "fails":
-        return [Failure(said)]
-    return [Error(said)] if check.verdict == "unknown" else []

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from junitparser import Error, Failure, JUnitXml
+from onnx import parser
 
 import benanza as api
 from benanza.onnxruntime import framework
@@ -12,6 +13,14 @@ from benanza_runner.measuring.stopping import Rule
 from tests.benanza.conftest import Benanza, without_progress
 
 MODEL = "zoo:squeezenet"
+
+NET = """
+<ir_version: 10, opset_import: ["" : 20]>
+net (float[2, 8] x) => (float[2, 8] y)
+{
+    y = Relu(x)
+}
+"""
 
 QUICK = Rule(warm_up_us=1_000, least_us=10_000, cap_us=20_000)
 
@@ -67,19 +76,10 @@ def test_what_it_says_is_its_exit_status(benanza: Benanza, data: Path, tmp_path:
 def test_a_limit_without_a_bound_and_a_model_that_can_t_be_read(
     benanza: Benanza, tmp_path: Path
 ) -> None:
-    report = tmp_path / "gate.xml"
-    asked = (
-        "gate",
-        MODEL,
-        "missing.onnx",
-        "--data",
-        tmp_path / "new",
-        "--max-ratio",
-        "2",
-        "--junit",
-        report,
-    )
-    done = benanza(*asked)
+    report, net = tmp_path / "gate.xml", tmp_path / "net.onnx"
+    net.write_bytes(parser.parse_model(NET).SerializeToString())
+    models, new = (net, "missing.onnx"), tmp_path / "new"
+    done = benanza("gate", *models, "--data", new, "--max-ratio", "2", "--junit", report)
     assert done.returncode == 3
     assert "no bound of it is known on this device; say: benanza run" in done.stdout
     assert "there is no file missing.onnx" in done.stderr

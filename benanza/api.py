@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeVar, overload
 
 from benanza import arguments
+from benanza.gating.results import Gate
 from benanza.predicting.results import PredictedBounds
 from benanza.quantised.worth import QuantisationWorths
 from benanza.request import BoundPolicy, RunRequest
@@ -402,14 +403,65 @@ def profile(
 
 
 @in_turn
+def gate(
+    model: ModelSource | Sequence[ModelSource],
+    *,
+    max_ratio: float | None = None,
+    no_slower_than: str | os.PathLike[str] | datetime | None = None,
+    stored: bool = False,
+    framework: str = "onnxruntime",
+    batch: int | Sequence[int] = (),
+    dims: Mapping[str, int] | None = None,
+    values: Mapping[str, Values] | None = None,
+    precision: Precision | Sequence[Precision] = "fp32",
+    data: ModelSource | None = None,
+) -> Gate:
+    """Whether one or more models run at most `max_ratio` times as long as their bounds, and no
+    slower than before: than in a file with the document of an earlier gate, or than the last run
+    that was stored by a time.
+
+    The arguments are the options of `benanza gate`; what was found is kept in `data`. What comes of
+    it is in `verdict`, and in `runs` for each model. Raises `BenanzaError` for an argument that
+    can't be, as `profile` does, and for an earlier gate that can't be read.
+    """
+    from benanza.gating.gate import GateLimits
+    from benanza.gating.gate import gate as check_runs
+
+    request = RunRequest(
+        models=arguments.model_texts("model", model),
+        batch_sizes=arguments.batch_sizes("batch", batch),
+        dims=arguments.bound(dims, values),
+        policy=BoundPolicy(arguments.precisions("precision", precision)),
+    )
+    checked = check_runs(
+        request,
+        framework,
+        GateLimits(
+            arguments.ratio("max_ratio", max_ratio),
+            arguments.file_or_time("no_slower_than", no_slower_than),
+        ),
+        load(arguments.folder("data", data)),
+        stored=arguments.switch("stored", stored),
+    )
+    if checked.errors:
+        raise BenanzaError("; ".join(failed.reason for failed in checked.errors))
+    return _shown(checked)
+
+
+@in_turn
 def trace(
-    file: str | os.PathLike[str], *, publish: bool = False, data: ModelSource | None = None
+    file: str | os.PathLike[str],
+    *,
+    publish: bool = False,
+    precision: Precision | None = None,
+    data: ModelSource | None = None,
 ) -> TraceAnswer:
     """Where the time of a run went that another profiler recorded, and what bounds would save.
 
     `file` is a trace of PyTorch's or ONNX Runtime's profiler, or a report of Nsight Systems as
     SQLite. With `publish` its operators are published as a model, so that their layers are
-    measured. Raises `BenanzaError` for an argument that can't be, and if the file is no trace.
+    measured. A report was run at `precision`: it has shapes without types. Raises `BenanzaError`
+    for an argument that can't be, and if the file is no trace.
     """
     from benanza.tracing.answer import trace_answer
 
@@ -417,6 +469,7 @@ def trace(
         Path(file),
         load(arguments.folder("data", data)),
         publishes=arguments.switch("publish", publish),
+        precision=arguments.optional_precision("precision", precision),
     )
     return _shown(answer)
 

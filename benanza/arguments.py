@@ -10,6 +10,7 @@ import os
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, TypeVar, get_args
 
@@ -69,6 +70,21 @@ def price(argument: str, given: object) -> float | None:
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given < math.inf:
         raise _refusal(argument, given, "a number from 0 up")
     return float(given)
+
+
+def ratio(argument: str, given: object) -> float | None:
+    """A number above 0; None where none is given."""
+    found = price(argument, given)
+    if found == 0:
+        raise _refusal(argument, given, "a number above 0")
+    return found
+
+
+def file_or_time(argument: str, given: object) -> Path | datetime | None:
+    """The path of a file, or a time; None where neither is given."""
+    if given is None or isinstance(given, datetime):
+        return given
+    return Path(_path(argument, given, "the path of a file, or a datetime"))
 
 
 class Swept(NamedTuple):
@@ -139,6 +155,11 @@ def precisions(argument: str, precision: object) -> tuple[Precision, ...]:
     if not several:
         raise _refusal(argument, precision, _listed(choices))
     return tuple(dict.fromkeys(_choice(argument, choice, choices) for choice in several))
+
+
+def optional_precision(argument: str, precision: object) -> Precision | None:
+    """One precision, or None where it goes without saying."""
+    return None if precision is None else _choice(argument, precision, get_args(Precision))
 
 
 def derivation(quantised: object, tensor_parallel: object) -> Derivation:

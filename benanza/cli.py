@@ -33,6 +33,7 @@ from benanza.commands.options import FAILED
 from benanza.commands.publishing.export import export
 from benanza.commands.publishing.publish import publish
 from benanza.commands.publishing.zoo import zoo
+from benanza.commands.running.gate import gate
 from benanza.commands.running.run import run
 from benanza.commands.running.serve import serve
 from benanza.commands.suites.suite import suite
@@ -96,6 +97,7 @@ for command in (
     spec,
     witness,
     profile,
+    gate,
     trace,
     advise,
     questions,

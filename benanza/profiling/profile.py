@@ -7,6 +7,7 @@ from benanza.errors import about_model
 from benanza.installation.configured import configured_log, known_store
 from benanza.profiling.beside_bound import LowestBounds, beside_bound
 from benanza.profiling.framework import Configuration, Framework, Profile, framework_named
+from benanza.profiling.repetitions import together
 from benanza.profiling.whole_model import whole_model
 from benanza.publishing.asked_models import AskedModel, asked_models
 from benanza.publishing.fetched_once import FetchedOnce
@@ -27,22 +28,48 @@ from benanza_schemas.layer import Precision
 
 class ProfileRequest(NamedTuple):
     """What to run with what: all configurations of the framework, or the one that those have who
-    set nothing.
+    set nothing. Each run is repeated in so many sessions, whose times count as one run's.
     """
 
     run: RunRequest
     framework: str
     all_configurations: bool = False
+    repetitions: int = 1
+
+
+class Ran(NamedTuple):
+    """The runs of models, and the models that can't be read."""
+
+    runs: list[tuple[AskedModel, ModelProfiled]]
+    errors: tuple[FailedModel, ...]
 
 
 def profile(
     request: ProfileRequest, settings: Settings, progress: RunProgress | None = None
 ) -> Profiles:
-    """Runs each model in the framework, and sets that beside its bound where one is known.
+    """Runs each model in the framework, and sets that beside its bound where one is known. Raises
+    `BenanzaError` as `run_models` does, and if the store can't be used.
+    """
+    runs, errors = run_models(request, settings, progress)
+    if not runs:
+        return Profiles(profiles=(), errors=errors)
+    with known_store(settings) as store:
+        bounds = LowestBounds(store)
+        events = [event for _, event in runs]
+        profiles = tuple(
+            beside_bound(bounds, asked.event.name, event, events) for asked, event in runs
+        )
+    return Profiles(profiles=profiles, errors=errors)
 
-    A model that the framework can't run is among the profiles, with its `failure`; one that can't
-    be read is among the `errors`. Raises `BenanzaError` if there is no such framework, or if the
-    log or the store can't be used.
+
+def run_models(
+    request: ProfileRequest, settings: Settings, progress: RunProgress | None = None
+) -> Ran:
+    """Runs each model in the framework, and appends what comes of it to the log.
+
+    A model that the framework can't run is among the runs, with its `failure`; one that can't be
+    read is among the `errors`. Raises `BenanzaError` if there is no such framework, or if the log
+    can't be used.
     """
     progress = progress or Silent()
     framework = framework_named(request.framework)
@@ -57,7 +84,7 @@ def profile(
             errors.append(FailedModel(model=model, reason=about_model(model, str(error))))
     runs = _runs(framework, request)
     progress.stage("running models", len(asked) * len(runs))
-    named_events: list[tuple[str, ModelProfiled]] = []
+    ran: list[tuple[AskedModel, ModelProfiled]] = []
     for asked_model in asked:
         try:
             content = fetch.whole(asked_model.model, limits)
@@ -69,19 +96,21 @@ def profile(
             )
             continue
         for precision, configuration in runs:
-            event = profiled(asked_model, content, framework, precision, configuration, limits)
+            event = profiled(
+                asked_model,
+                content,
+                framework,
+                precision,
+                configuration,
+                limits,
+                request.repetitions,
+            )
             if event is not None:
                 with configured_log(settings) as log:
                     log.append([as_message(event)])
-                named_events.append((asked_model.event.name, event))
+                ran.append((asked_model, event))
             progress.advance()
-    if not named_events:
-        return Profiles(profiles=(), errors=tuple(errors))
-    with known_store(settings) as store:
-        bounds = LowestBounds(store)
-        events = [event for _, event in named_events]
-        profiles = tuple(beside_bound(bounds, name, event, events) for name, event in named_events)
-    return Profiles(profiles=profiles, errors=tuple(errors))
+    return Ran(ran, tuple(errors))
 
 
 def _runs(framework: Framework, request: ProfileRequest) -> list[tuple[Precision, Configuration]]:
@@ -97,6 +126,7 @@ def profiled(
     precision: Precision,
     configuration: Configuration,
     limits: Limits,
+    repetitions: int = 1,
 ) -> ModelProfiled | None:
     """Runs the model in the framework; `None` if the configuration makes no difference for it.
     `content` are the bytes of its file.
@@ -108,7 +138,9 @@ def profiled(
         model = whole_model(content, batch, asked.event.dims, limits)
         if not framework.matters(model, configuration):
             return None
-        outcome = framework.profile(model, precision, configuration)
+        outcome = together(
+            [framework.profile(model, precision, configuration) for _ in range(repetitions)]
+        )
     except ModelError as error:
         outcome = Profile(failure=str(error))
     except (TypeError, ValueError) as error:  # no value of some type can be made up

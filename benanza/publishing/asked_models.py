@@ -1,5 +1,6 @@
 """The models that a run is asked for, each as the event that publishes it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benanza.publishing.event import model_published, zoo_of
@@ -17,13 +18,14 @@ from benanza_schemas.events import ModelPublished
 class AskedModel:
     """A model at one batch size.
 
-    `model` is how the user named it, `batch` the batch size bound, `model_id` what others know it
-    by.
+    `model` is how the user named it, `batch` the batch size bound, `dims` the other dimensions,
+    `model_id` what others know it by.
     """
 
     model: str
     event: ModelPublished
     batch: int
+    dims: Mapping[str, int]
     model_id: str
 
 
@@ -40,7 +42,7 @@ def asked_models(
     for event in published_models(fetched, request):
         binding = binding_of(event, fetched.content, limits)
         identity = model_id(fetched.sha256, binding.batch, binding.dims, event.derivation())
-        found.append(AskedModel(model, event, binding.batch, identity))
+        found.append(AskedModel(model, event, binding.batch, binding.dims, identity))
     return found
 
 

@@ -18,6 +18,12 @@ NOTEBOOK_WIDTH = 160
 NAME_WIDTH = 60
 """Exporters write the way to a layer into its name, in hundreds of characters."""
 
+PROSE_WIDTH = 30
+"""Sentences have at least this."""
+
+LEAST_NAME_WIDTH = 12
+"""With fewer, names say nothing."""
+
 OPERATORS_SHOWN = 4
 """Of a longer group, the first operators are shown."""
 
@@ -25,17 +31,82 @@ OPERATORS_SHOWN = 4
 @dataclass(frozen=True)
 class Column:
     """A column's title, the side that its cells keep to, and whether they are names, which are
-    shortened.
+    shortened, or sentences. Where there is no room for all, those that are more `spare` are left
+    out first, and those that aren't spare never.
     """
 
     title: str
     justify: Literal["left", "right"] = "right"
     is_name: bool = False
+    is_prose: bool = False
+    spare: int = 0
 
 
 def names(title: str) -> Column:
     """A column of names."""
     return Column(title, "left", is_name=True)
+
+
+def prose(title: str) -> Column:
+    """A column of sentences, which may take several lines."""
+    return Column(title, "left", is_prose=True)
+
+
+def fitted(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | None) -> Table:
+    """A table of at most this width: columns that there is no room for beside shorter names are
+    left out; sentences take several lines. Without a `width` it is for a pipe, and has all.
+    """
+    if width is None:
+        return table(columns, rows, plain=True)
+    kept = list(range(len(columns)))
+    short = max(LEAST_NAME_WIDTH, width // 3)
+    while (room := width - _width(columns, rows, kept, short)) < 0:
+        spare = [place for place in kept if columns[place].spare]
+        if not spare:
+            break
+        kept.remove(max(spare, key=lambda place: columns[place].spare))
+    most = min(short, _widest_name(columns, rows)) + room
+    return _of_columns(columns, rows, kept, max(LEAST_NAME_WIDTH, min(most, NAME_WIDTH)))
+
+
+def _of_columns(
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[str]],
+    kept: Sequence[int],
+    most: int,
+) -> Table:
+    shown = [[row[place] for place in kept] for row in rows]
+    built = table([columns[place] for place in kept], shown, plain=False, most=most)
+    for place, column in zip(kept, built.columns, strict=True):
+        column.no_wrap = not columns[place].is_prose
+    return built
+
+
+def _width(
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], kept: Sequence[int], most: int
+) -> int:
+    """How wide a table of these columns is, with sentences in lines of `PROSE_WIDTH` and names of
+    at most so many characters.
+    """
+    short = [
+        [
+            cell[:PROSE_WIDTH] if column.is_prose else cell
+            for column, cell in zip(columns, row, strict=True)
+        ]
+        for row in rows
+    ]
+    built = _of_columns(columns, short, kept, most)
+    return Console(file=io.StringIO(), width=PIPE_WIDTH).measure(built).maximum
+
+
+def _widest_name(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> int:
+    shown = (
+        len(shortened(cell))
+        for row in rows
+        for column, cell in zip(columns, row, strict=True)
+        if column.is_name
+    )
+    return max(shown, default=NAME_WIDTH)
 
 
 def console(file: IO[str]) -> Console:
@@ -49,9 +120,15 @@ def console(file: IO[str]) -> Console:
     )
 
 
-def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], *, plain: bool) -> Table:
+def table(
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[str]],
+    *,
+    plain: bool,
+    most: int = NAME_WIDTH,
+) -> Table:
     """The rows under their titles, each cell as it is: what `rich` takes for markup, square
-    brackets, may be part of a layer's name."""
+    brackets, may be part of a layer's name. Names have at most so many characters."""
     built = Table(
         box=None if plain else box.SIMPLE_HEAD,
         pad_edge=not plain,
@@ -61,22 +138,22 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], *, plain: bo
         built.add_column(Text(column.title), justify=column.justify, overflow="fold")
     for row in rows:
         cells = (
-            shortened(cell) if column.is_name else printable(cell)
+            shortened(cell, most) if column.is_name else printable(cell)
             for column, cell in zip(columns, row, strict=True)
         )
         built.add_row(*map(Text, cells))
     return built
 
 
-def shortened(name: str) -> str:
-    """A printable name of at most `NAME_WIDTH` characters: of a longer one the begin and the end.
-    A document has all of it.
+def shortened(name: str, most: int = NAME_WIDTH) -> str:
+    """A printable name of at most so many characters: of a longer one the begin and the end. A
+    document has all of it.
     """
     shown = printable(name)
-    if len(shown) <= NAME_WIDTH:
+    if len(shown) <= most:
         return shown
-    begin = NAME_WIDTH // 3
-    return f"{shown[:begin]}…{shown[begin + 1 - NAME_WIDTH :]}"
+    begin = most // 3
+    return f"{shown[:begin]}…{shown[begin + 1 - most :]}"
 
 
 def operators(op: str) -> str:

@@ -3,15 +3,14 @@
 from collections.abc import Iterator, Sequence
 
 from benanza.profiling.remedies import remedies_of
+from benanza.tracing.formats.recorded import GRAPH_LAUNCHES, is_generated
 from benanza.tracing.recording import Recording
 from benanza.tracing.results import TraceAdvice, TracedCalls
-from benanza.tracing.translating.translate import COPIES, GENERATED
+from benanza.tracing.translating.translate import COPIES
 from benanza_analyzer.answers.kinds import InefficiencyKind
 
 _FRAMEWORKS = {"PyTorch": "pytorch", "ONNX Runtime": "onnxruntime", "Nsight Systems": "pytorch"}
 """Whose remedies there are. Nsight Systems names PyTorch's operators, or none."""
-
-_GRAPH_LAUNCH = "cudaGraphLaunch"
 
 _Lost = tuple[InefficiencyKind, str, float]
 """A kind of lost time, in which operators, and how much."""
@@ -37,7 +36,7 @@ def _lost(found: Recording, calls: Sequence[TracedCalls]) -> Iterator[_Lost]:
     times = found.times
     if times.synchronisation_us > 0:
         yield "synchronisation", "", times.synchronisation_us
-    between_us = times.idle_us - times.synchronisation_us
+    between_us = times.host_us + times.launching_us + times.between_us
     if between_us > 0:
         yield "between calls", "", between_us
     by_op: dict[tuple[InefficiencyKind, str], float] = {}
@@ -62,8 +61,8 @@ def _configuration(found: Recording, kind: InefficiencyKind) -> str:
     """What was set in PyTorch, by its traces. What is compiled need not be captured: then time
     passes between calls as in eager mode.
     """
-    captured = any(each.name.startswith(_GRAPH_LAUNCH) for each in found.host_calls)
-    compiled = any(each.name.startswith(GENERATED) for each in found.on_gpus)
+    captured = any(each.name.startswith(GRAPH_LAUNCHES) for each in found.host_calls)
+    compiled = any(is_generated(each.name) for each in found.on_gpus)
     if compiled and (captured or kind != "between calls"):
         return "compiled"
     return "CUDA graph" if captured else "eager"

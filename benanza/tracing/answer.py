@@ -12,12 +12,14 @@ from benanza.publishing.inline import inline_content
 from benanza.tracing.advice import advice_about
 from benanza.tracing.beside_model import GivenModel, beside_model
 from benanza.tracing.formats.recorded import TracedInputs
+from benanza.tracing.generated import fused_operators, moved_bytes
 from benanza.tracing.known_times import (
     NOTHING_KNOWN,
     KnownTimes,
     bound_us,
     known_times,
     light_us,
+    moving_us,
     was_tried,
 )
 from benanza.tracing.operators import TracedOperator
@@ -28,6 +30,7 @@ from benanza_backbone.errors import BenanzaError
 from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of
+from benanza_schemas.layer import Precision
 from benanza_schemas.operators.facts import OperatorKind
 from benanza_schemas.operators.table import facts_of
 
@@ -42,13 +45,15 @@ def trace_answer(
     publishes: bool = False,
     output: Path | None = None,
     given: GivenModel | None = None,
+    precision: Precision | None = None,
 ) -> TraceAnswer:
-    """What a trace shows. `publishes` its operators as a model, or writes that to `output`.
+    """What a trace shows, at a `precision` where it has shapes alone. `publishes` its operators as
+    a model, or writes that to `output`.
 
     Raises `BenanzaError` if the file is no trace, if the log or the store can't be used, and if
     the model can't be written or is too large for an event.
     """
-    found = recording(file)
+    found = recording(file, precision)
     model = trace_model([(o.name, o.inputs) for o in found.operators], limits_of(settings))
     name = f"{PREFIX}{file.name.partition('.')[0]}"
     if output is not None:
@@ -95,6 +100,7 @@ def answer(
             host_us=times.host_us,
             launching_us=times.launching_us,
             between_us=times.between_us,
+            in_graphs_us=found.in_graphs_us,
         ),
         system=known.system,
         system_id=known.system_id,
@@ -104,6 +110,7 @@ def answer(
         host_calls=found.host_calls,
         host_operators=found.host_operators,
         advice=advice_about(found, calls),
+        left_out=dict(found.left_out),
         published=published,
     )
 
@@ -114,6 +121,10 @@ def _calls(
     match, one_us, reason = _match(part, known)
     ceilings = known.ceilings.of(part.precision)
     us = found.us(operator)
+    one_light_us = light_us(part, ceilings) if part.layers and ceilings else None
+    fused = fused_operators(operator.name)
+    if fused and ceilings and (moved := moved_bytes(fused, operator.inputs)):
+        one_light_us = moving_us(moved, part.precision, ceilings)
     return TracedCalls(
         name=operator.name,
         op="+".join(layer.op for layer in part.layers),
@@ -127,9 +138,10 @@ def _calls(
         host_us=operator.host_us,
         match=match,
         bound_us=None if one_us is None else one_us * operator.calls,
-        light_us=light_us(part, ceilings) * operator.calls if part.layers and ceilings else None,
+        light_us=None if one_light_us is None else one_light_us * operator.calls,
         reason=reason,
         kernels=tuple(operator.kernels),
+        fused=fused,
     )
 
 

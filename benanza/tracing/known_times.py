@@ -97,6 +97,11 @@ def light_us(part: TracedPart, ceilings: PlatformCeilings) -> float:
     return min(math.fsum(_call_us(call, part.precision, ceilings) for call in way) for way in ways)
 
 
+def moving_us(moved: int, precision: Precision, ceilings: PlatformCeilings) -> float:
+    """The speed of light in microseconds of a call that moves so many bytes, and no more."""
+    return speed_of_light(work_of_call(moved, 0), ceilings, precision).us
+
+
 def _call_us(
     call: ExtractedLayer | ExtractedGroup, precision: Precision, ceilings: PlatformCeilings
 ) -> float:

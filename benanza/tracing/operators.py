@@ -1,6 +1,6 @@
 """The operators of a trace that count, each with what it and those within it did."""
 
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -38,13 +38,13 @@ class _Open(NamedTuple):
     is_whole: bool
 
 
-def traced_operators(spool: Spool, whole: Container[str]) -> list[TracedOperator]:
+def traced_operators(spool: Spool, is_whole: Callable[[str], bool]) -> list[TracedOperator]:
     """The operators of a trace, equal calls together.
 
-    One whose name is among `whole` counts with all that is within it, and equal calls of it have
+    One whose name `is_whole` counts with all that is within it, and equal calls of it have
     equal inputs. Of others each one counts for what it does itself, whatever its inputs are.
     """
-    counting = _Counting(spool, whole)
+    counting = _Counting(spool, is_whole)
     spool.own(counting.owners())
     for number, total in spool.of_owners():
         counting.operators[number].kernels.append(total)
@@ -52,10 +52,10 @@ def traced_operators(spool: Spool, whole: Container[str]) -> list[TracedOperator
 
 
 class _Counting:
-    def __init__(self, spool: Spool, whole: Container[str]) -> None:
+    def __init__(self, spool: Spool, is_whole: Callable[[str], bool]) -> None:
         self.operators: list[TracedOperator] = []
         self._spool = spool
-        self._whole = whole
+        self._is_whole = is_whole
         self._numbers: dict[tuple[int, int | None], int] = {}
 
     def owners(self) -> Iterator[tuple[int, int]]:
@@ -80,7 +80,7 @@ class _Counting:
 
     def _number(self, nested: Nested) -> tuple[int, bool]:
         name = self._spool.name(nested.name)
-        is_whole = name in self._whole
+        is_whole = self._is_whole(name)
         key = nested.name, nested.inputs if is_whole else None
         number = self._numbers.get(key)
         if number is None:

@@ -1,16 +1,20 @@
 """What is in the file of a trace, in little memory however large it is."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from benanza.tracing.formats.reading import TraceFormat, read_trace
+from benanza.tracing.formats.recorded import is_generated
 from benanza.tracing.operators import TracedOperator, traced_operators
-from benanza.tracing.results import TracedTotal
+from benanza.tracing.results import TracedTotal, in_words
 from benanza.tracing.spool import spooled
 from benanza.tracing.timeline import Timeline, timeline
 from benanza.tracing.translating.translate import RULES
 from benanza_backbone.errors import BenanzaError
+from benanza_schemas.element_types import PRECISIONS
+from benanza_schemas.layer import Precision
 
 
 class Recording(NamedTuple):
@@ -18,6 +22,8 @@ class Recording(NamedTuple):
 
     `device` is the name of the GPU, empty where none ran anything, and where the trace lacks it.
     `host_operators` are all of them by name, with how long the host was at work in them.
+    `in_graphs_us` is how long GPUs ran CUDA graphs; `left_out` counts the events that can't be, by
+    what is wrong with them.
     """
 
     file: Path
@@ -30,6 +36,8 @@ class Recording(NamedTuple):
     host_calls: tuple[TracedTotal, ...]
     times: Timeline
     span_us: float
+    in_graphs_us: float
+    left_out: Mapping[str, int]
 
     @property
     def on_gpu(self) -> bool:
@@ -41,11 +49,13 @@ class Recording(NamedTuple):
         return operator.gpu_us if self.on_gpu else operator.host_us
 
 
-def recording(file: Path) -> Recording:
-    """Reads a trace. Raises `BenanzaError` if it is none, or if nothing ran in it."""
-    trace = read_trace(file)
+def recording(file: Path, precision: Precision | None = None) -> Recording:
+    """Reads a trace, whose tensors are of the type of a `precision` where it has shapes alone.
+    Raises `BenanzaError` if it is none, or if nothing ran in it.
+    """
+    trace = read_trace(file, PRECISIONS[precision].element_type if precision else "")
     with spooled(trace.events) as spool:
-        operators = traced_operators(spool, RULES)
+        operators = traced_operators(spool, _is_whole)
         times = timeline(spool.timed())
         found = Recording(
             file,
@@ -58,12 +68,19 @@ def recording(file: Path) -> Recording:
             tuple(spool.launches()),
             times,
             spool.span_us(),
+            spool.in_graphs_us(),
+            trace.left_out,
         )
     timed = [operator for operator in operators if found.us(operator) > 0]
     if not timed and not found.on_gpus:
-        raise BenanzaError(f"{file} has no operator and no kernel; record another trace")
+        why = f" ({in_words(found.left_out)})" if found.left_out else ""
+        raise BenanzaError(f"{file} has no operator and no kernel{why}; record another trace")
     ordered = tuple(sorted(timed, key=lambda operator: -found.us(operator)))
     return found._replace(operators=ordered)
+
+
+def _is_whole(name: str) -> bool:
+    return name in RULES or is_generated(name)
 
 
 def _by_name(operators: list[TracedOperator]) -> tuple[TracedTotal, ...]:

@@ -1,5 +1,6 @@
 """What a trace that another profiler recorded shows, beside known layers."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from benanza.results.result import Result
@@ -16,8 +17,8 @@ and have none; or it is no layer.
 
 class TracedTotal(Document, frozen=True, kw_only=True):
     """What was done under one name: how often, and how long together. `kind` is what a GPU did
-    (`kernel`, `collective`, `copy`, `fill`), `call` for calls of its runtime on the host, and
-    `operator` for operators of the framework, whose time is what the host worked in them.
+    (`kernel`, `collective`, `copy`, `fill`, `graph`), `call` for calls of its runtime on the host,
+    and `operator` for operators of the framework, whose time is what the host worked in them.
     """
 
     kind: str
@@ -36,7 +37,9 @@ class TracedCalls(Document, frozen=True, kw_only=True):
     calls, `light_us` what its measured bandwidth and rate of operations allow; each `None` where
     that isn't known. `reason` says why there is no bound. `fingerprints`
     are those of its layers and of groups of all of them, in each version of ONNX that was looked
-    for. `kernels` are what ran on GPUs.
+    for. `kernels` are what ran on GPUs. `fused` are the framework's operators in a kernel that
+    `torch.compile` wrote, as far as its name says; its `light_us` is that of reading and writing
+    its tensors once, if it needs all of them.
     """
 
     name: str
@@ -54,6 +57,7 @@ class TracedCalls(Document, frozen=True, kw_only=True):
     light_us: float | None
     reason: str
     kernels: tuple[TracedTotal, ...]
+    fused: tuple[str, ...] = ()
 
     @property
     def saved_us(self) -> float | None:
@@ -68,8 +72,8 @@ class TraceTimes(Document, frozen=True, kw_only=True):
     from each one's first activity to its last: `busy_us` when anything ran,
     `exposed_collectives_us` when nothing but collectives did; and when nothing ran,
     `synchronisation_us` after copies to the host, `host_us` until the host began to start what ran
-    next, `launching_us` from then on, `between_us` where that had been started before. All are 0
-    where the trace has no GPU.
+    next, `launching_us` from then on, `between_us` where that had been started before.
+    `in_graphs_us` is of what ran in CUDA graphs. All are 0 where the trace has no GPU.
     """
 
     span_us: float
@@ -80,11 +84,12 @@ class TraceTimes(Document, frozen=True, kw_only=True):
     host_us: float
     launching_us: float
     between_us: float
+    in_graphs_us: float
 
     @property
-    def idle_us(self) -> float:
-        """When no GPU was at work."""
-        return self.synchronisation_us + self.host_us + self.launching_us + self.between_us
+    def between_calls_us(self) -> float:
+        """When no GPU was at work, but for the time after copies to the host."""
+        return self.host_us + self.launching_us + self.between_us
 
 
 class TraceAdvice(Document, frozen=True, kw_only=True):
@@ -126,7 +131,8 @@ class TraceAnswer(Result, frozen=True, kw_only=True):
     empty where none was, with the id `system_id`. `calls` has all operators that took time, the
     longest first; `unattributed` what GPUs did for no operator of the trace, as in CUDA graphs;
     `on_gpus` all that they did, by name; `host_calls` the calls of their runtime and driver;
-    `host_operators` the operators that the host worked in longest. `published` names the model that
+    `host_operators` the operators that the host worked in longest. `left_out` counts the events
+    that can't be, by what is wrong with them. `published` names the model that
     was published, empty where none was; `model` is one that was asked for.
     """
 
@@ -143,6 +149,7 @@ class TraceAnswer(Result, frozen=True, kw_only=True):
     host_calls: tuple[TracedTotal, ...]
     host_operators: tuple[TracedTotal, ...]
     advice: tuple[TraceAdvice, ...]
+    left_out: dict[str, int]
     published: str = ""
     model: TracedModel | None = None
 
@@ -177,3 +184,10 @@ class TraceComparison(Result, frozen=True, kw_only=True):
     trace: TraceAnswer
     other: TraceAnswer
     differences: tuple[TraceDifference, ...]
+
+
+def in_words(left_out: Mapping[str, int]) -> str:
+    """What was left out of a trace."""
+    return ", ".join(
+        f"{count:,} {'event' if count == 1 else 'events'} {why}" for why, count in left_out.items()
+    )

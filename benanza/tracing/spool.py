@@ -11,7 +11,14 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from benanza.tracing.formats.recorded import ActivityKind, Event, HostOperator, Launch, TracedInputs
+from benanza.tracing.formats.recorded import (
+    GRAPH_LAUNCHES,
+    ActivityKind,
+    Event,
+    HostOperator,
+    Launch,
+    TracedInputs,
+)
 from benanza.tracing.results import TracedTotal
 
 _TABLES = """
@@ -21,7 +28,7 @@ CREATE TABLE launches (correlation TEXT, start_us REAL, us REAL, name INTEGER);
 CREATE TABLE activities
 (
     kind TEXT, name INTEGER, device TEXT, start_us REAL, us REAL, correlation TEXT,
-    operator INTEGER
+    operator INTEGER, in_graph INTEGER
 );
 CREATE TABLE owners (operator INTEGER PRIMARY KEY, owner INTEGER);
 """
@@ -78,7 +85,7 @@ class Spool:
                 elif isinstance(event, Launch):
                     launches.append((*event[:3], number))
                 else:
-                    activities.append((event.kind, number, *event[2:]))
+                    activities.append((event.kind, number, *event[2:], event.kind == "graph"))
             for table, rows in (
                 ("operators", operators),
                 ("launches", launches),
@@ -91,6 +98,12 @@ class Spool:
     def index(self) -> None:
         """To be called once, after all events and before anything is asked."""
         self._connection.execute(_INDEX)
+        graphs = ", ".join(map(str, self._graph_launches()))
+        # Whoever launched a graph didn't compute with its kernels.
+        self._connection.execute(
+            "UPDATE activities SET operator = NULL, in_graph = TRUE WHERE in_graph OR correlation "
+            f"IN (SELECT correlation FROM launches WHERE name IN ({graphs}))"
+        )
 
     def nested(self) -> Iterator[Nested]:
         """The operators of each thread, each before those within it."""
@@ -143,6 +156,11 @@ class Spool:
             "GROUP BY name ORDER BY sum(us) DESC"
         )
 
+    def in_graphs_us(self) -> float:
+        """What GPUs did in CUDA graphs."""
+        (us,) = self._connection.execute("SELECT sum(us) FROM activities WHERE in_graph").fetchone()
+        return float(us or 0.0)
+
     def timed(self) -> Iterator[Timed]:
         """The activities of each device in the order of their starts."""
         rows = self._connection.execute(
@@ -162,6 +180,13 @@ class Spool:
             "UNION ALL SELECT start_us, us FROM activities)"
         ).fetchone()
         return 0.0 if first is None else float(last - first)
+
+    def _graph_launches(self) -> list[int]:
+        return [
+            number
+            for name, number in self._numbers.items()
+            if isinstance(name, str) and name.startswith(GRAPH_LAUNCHES)
+        ]
 
     def _number(self, text: str | TracedInputs) -> int:
         number = self._numbers.get(text)

@@ -72,12 +72,15 @@ class TraceModel(NamedTuple):
 
 
 def trace_model(operators: Sequence[tuple[str, TracedInputs | None]], limits: Limits) -> TraceModel:
-    """The model of these operators, by name and inputs. Raises `ModelError` if ingest can't take
-    it, as it would be too large.
+    """The model of these operators, by name and inputs. What ingest can't take of them is no part
+    of it. Raises `ModelError` if it would be too large as a whole.
     """
     written = [
         translated(name, inputs, _prefix(number)) for number, (name, inputs) in enumerate(operators)
     ]
+    numbered = [(number, each) for number, each in enumerate(written) if isinstance(each, Writer)]
+    for number, reason in _refused(numbered, limits).items():
+        written[number] = reason
     writers = [part for part in written if isinstance(part, Writer)]
     content = _file(writers, OPSET)
     newest = _found(content, limits)
@@ -121,6 +124,20 @@ class _Found(NamedTuple):
         yield tuple(layer.fingerprint for layer in self.layers if layer.kind != "view")
         for group in self.groups:
             yield (group.fingerprint,)
+
+
+def _refused(writers: Sequence[tuple[int, Writer]], limits: Limits) -> dict[int, str]:
+    """Those that ingest can't take, by number, and why. One alone stops it, so they are looked for
+    in halves.
+    """
+    try:
+        extract(_file((writer for _, writer in writers), OPSET), limits=limits)
+    except ModelError as error:
+        if len(writers) == 1:
+            return {writers[0][0]: f"its shapes can't be: {error}"}
+        half = len(writers) // 2
+        return _refused(writers[:half], limits) | _refused(writers[half:], limits)
+    return {}
 
 
 def _file(parts: Iterable[Writer], opset: int) -> bytes:

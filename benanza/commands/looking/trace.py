@@ -16,6 +16,8 @@ from benanza.commands.options import (
 from benanza.commands.startup import settings_of
 from benanza.render.answers.trace import TOP, print_comparison, print_trace
 from benanza.render.table import console
+from benanza_schemas.element_types import PRECISIONS
+from benanza_schemas.layer import Precision
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -41,6 +43,11 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     help="The batch size of --model; by default the model's own.",
 )
 @dim_option
+@click.option(
+    "--precision",
+    type=click.Choice(list(PRECISIONS)),
+    help="What a report of Nsight Systems was run at: it has shapes of tensors without types.",
+)
 @click.option(
     "--publish",
     "publishes",
@@ -69,6 +76,7 @@ def trace(
     asked: str | None,
     batch: int | None,
     dims: tuple[tuple[str, int], ...],
+    precision: Precision | None,
     publishes: bool,
     model: Path | None,
     top: int,
@@ -90,6 +98,7 @@ def trace(
       benanza trace trace.json.gz --model resnet50.onnx --batch 8
       benanza trace trace.json.gz --publish
       benanza trace trace.json.gz -o trace.onnx && benanza run trace.onnx --precision fp16
+      benanza trace report.sqlite --precision fp16
       benanza trace eager.json.gz --compare compiled.json.gz
     """
     from benanza.tracing.answer import trace_answer
@@ -99,9 +108,11 @@ def trace(
 
     settings = settings_of(data)
     given = given_model(asked, batch, dict(dims), limits_of(settings)) if asked else None
-    answer = trace_answer(file, settings, publishes=publishes, output=model, given=given)
+    answer = trace_answer(
+        file, settings, publishes=publishes, output=model, given=given, precision=precision
+    )
     if other is not None:
-        compared = comparison(answer, trace_answer(other, settings))
+        compared = comparison(answer, trace_answer(other, settings, precision=precision))
         if output == "json":
             print_json(compared)
         else:

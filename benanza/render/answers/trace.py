@@ -7,7 +7,15 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from benanza.render.table import Column, html, names, printable, shortened, table
+from benanza.render.table import (
+    NOTEBOOK_WIDTH,
+    Column,
+    fitted,
+    html,
+    names,
+    printable,
+    prose,
+)
 from benanza.render.units import TimeUnit, dimensions, plural, time_unit
 from benanza.tracing.results import (
     TraceAnswer,
@@ -15,6 +23,7 @@ from benanza.tracing.results import (
     TracedCalls,
     TracedModel,
     TracedTotal,
+    in_words,
 )
 
 TOP = 15
@@ -22,49 +31,66 @@ TOP = 15
 
 _INPUTS_SHOWN = 3
 
+_IDLE = {
+    "between calls": "idle between calls",
+    "synchronisation": "idle after copies to the host",
+}
+
+_GRAPHS = (
+    "a trace has no operators within them, so no layers; to see those, record without graphs "
+    "(vLLM: --enforce-eager; SGLang: --disable-cuda-graph; torch.compile: without "
+    'mode="reduce-overhead")'
+)
+
 _NO_SYSTEM = "nothing was measured on such a device"
 
 
 def print_trace(console: Console, answer: TraceAnswer, top: int = TOP) -> None:
     """Prints where the time of a trace went, its operators beside their bounds, and advice."""
-    for part in _parts(answer, top, plain=not console.is_terminal):
+    for part in _parts(answer, top, _width(console)):
         console.print(part)
 
 
 def print_comparison(console: Console, compared: TraceComparison, top: int = TOP) -> None:
     """Prints in which operators two traces differ most."""
-    for part in _compared(compared, top, plain=not console.is_terminal):
+    for part in _compared(compared, top, _width(console)):
         console.print(part)
 
 
 def trace_html(answer: TraceAnswer) -> str:
     """A trace for a notebook."""
-    return html(_parts(answer, TOP, plain=False))
+    return html(_parts(answer, TOP, NOTEBOOK_WIDTH))
 
 
 def comparison_of_traces_html(compared: TraceComparison) -> str:
     """Two traces for a notebook."""
-    return html(_compared(compared, TOP, plain=False))
+    return html(_compared(compared, TOP, NOTEBOOK_WIDTH))
 
 
-def _parts(answer: TraceAnswer, top: int, *, plain: bool) -> list[RenderableType]:
+def _width(console: Console) -> int | None:
+    return console.width if console.is_terminal else None
+
+
+def _parts(answer: TraceAnswer, top: int, width: int | None) -> list[RenderableType]:
     unit = time_unit(time for call in answer.calls[:top] for time in (call.us, call.bound_us))
     parts: list[RenderableType] = [Text(printable(line)) for line in _title(answer, unit)]
-    parts.append(_by_name(answer, unit, top, plain=plain))
-    parts.append(_operators(answer.calls[:top], unit, plain=plain))
+    parts.append(_by_name(answer, unit, top, width))
+    parts.append(_operators(answer.calls[:top], unit, width))
     if len(answer.calls) > top:
         parts.append(Text(f"and {plural(len(answer.calls) - top, 'operator')} of less time"))
+    if any(call.reason for call in answer.calls):
+        parts.append(_reasons(answer.calls, unit, top, width))
     others = [total for total in answer.on_gpus if total.kind != "kernel"]
     for title, totals in (
         ("collectives, copies and fills", others),
-        ("kernels of no operator of the trace, as in CUDA graphs", answer.unattributed),
+        ("in CUDA graphs, and of no operator of the trace", answer.unattributed),
         ("calls of the GPU's runtime on the host", answer.host_calls),
         ("time of the host by operator", answer.host_operators if answer.on_gpu else ()),
     ):
         if totals:
-            parts += [Text(title), _totals(totals[:top], unit, plain=plain)]
+            parts += [Text(title), _totals(totals[:top], unit, width)]
     if answer.advice:
-        parts += [Text("what would save time"), _advice(answer, unit, top, plain=plain)]
+        parts += [Text("what would save time"), _advice(answer, unit, top, width)]
     return parts
 
 
@@ -79,12 +105,18 @@ def _title(answer: TraceAnswer, unit: TimeUnit) -> list[str]:
         gpus = "" if times.devices == 1 else f" of {plural(times.devices, 'GPU')}"
         lines.append(
             f"busy{gpus}: {unit.format(times.busy_us)} {unit.name}, of which collectives alone "
-            f"{unit.format(times.exposed_collectives_us)}; idle: {unit.format(times.idle_us)}: "
-            f"waiting for the host {unit.format(times.host_us)}, launching "
-            f"{unit.format(times.launching_us)}, after copies to the host "
-            f"{unit.format(times.synchronisation_us)}, between kernels "
-            f"{unit.format(times.between_us)}"
+            f"{unit.format(times.exposed_collectives_us)}; idle between calls: "
+            f"{unit.format(times.between_calls_us)} (waiting for the host "
+            f"{unit.format(times.host_us)}, launching {unit.format(times.launching_us)}, already "
+            f"launched {unit.format(times.between_us)}); idle after copies to the host: "
+            f"{unit.format(times.synchronisation_us)}"
         )
+        if times.in_graphs_us:
+            lines.append(
+                f"in CUDA graphs: {unit.format(times.in_graphs_us)} {unit.name}: {_GRAPHS}"
+            )
+    if answer.left_out:
+        lines.append(f"left out: {in_words(answer.left_out)}")
     measured = answer.matched_us("measured") / answer.us if answer.us else 0.0
     waits = answer.matched_us("waits") / answer.us if answer.us else 0.0
     known = f"of {measured:.0%} of that time the layers are measured, of {waits:.0%} they wait"
@@ -109,17 +141,19 @@ def _model(model: TracedModel, unit: TimeUnit) -> str:
     return f"{runs}; its bound is {bound}"
 
 
-def _by_name(answer: TraceAnswer, unit: TimeUnit, top: int, *, plain: bool) -> Table:
-    """The operators by name. What a bound saves is of those that have one."""
+def _by_name(answer: TraceAnswer, unit: TimeUnit, top: int, width: int | None) -> Table:
+    """The operators by name, and kernels that `torch.compile` wrote by what they fuse. What a bound
+    saves is of those that have one.
+    """
     of_name: dict[str, list[TracedCalls]] = defaultdict(list)
     for call in answer.calls:
-        of_name[call.name].append(call)
+        of_name["+".join(call.fused) or call.name].append(call)
     columns = (
         names("operators"),
-        Column("calls"),
+        Column("calls", spare=3),
         Column(f"takes {unit.name}"),
-        Column("of all"),
-        Column("with a bound"),
+        Column("of all", spare=1),
+        Column("with a bound", spare=2),
         Column(f"bound {unit.name}"),
         Column(f"saved {unit.name}"),
     )
@@ -138,34 +172,32 @@ def _by_name(answer: TraceAnswer, unit: TimeUnit, top: int, *, plain: bool) -> T
                 unit.format(sum(call.saved_us or 0.0 for call in bounded) if bounded else None),
             )
         )
-    return table(columns, rows, plain=plain)
+    return fitted(columns, rows, width)
 
 
 def _longest_first(named: tuple[str, Sequence[TracedCalls]]) -> float:
     return -sum(call.us for call in named[1])
 
 
-def _operators(calls: Sequence[TracedCalls], unit: TimeUnit, *, plain: bool) -> Table:
-    """Reasons have a column where there are any, since a terminal has little room."""
-    lacking = any(call.reason for call in calls)
+def _operators(calls: Sequence[TracedCalls], unit: TimeUnit, width: int | None) -> Table:
+    needless = 0 if any(call.bound_us is not None for call in calls) else 7
     columns = (
         names("operator"),
-        Column("inputs", "left"),
-        Column("precision", "left"),
-        Column("layers", "left"),
-        Column("calls"),
+        Column("inputs", "left", spare=1),
+        Column("precision", "left", spare=6),
+        Column("layers", "left", spare=5),
+        Column("calls", spare=4),
         Column(f"takes {unit.name}"),
-        Column("of all"),
-        Column(f"bound {unit.name}"),
-        Column(f"speed of light {unit.name}"),
-        Column(f"saved {unit.name}"),
-        *([Column("why no bound", "left")] if lacking else []),
+        Column("of all", spare=3),
+        Column(f"bound {unit.name}", spare=needless),
+        Column(f"speed of light {unit.name}", spare=2),
+        Column(f"saved {unit.name}", spare=needless),
     )
     rows = [
         (
             call.name,
             _inputs(call.inputs),
-            call.precision if call.op else "-",
+            call.precision if call.op or call.fused else "-",
             call.op or "-",
             f"{call.calls:,}",
             unit.format(call.us),
@@ -173,11 +205,28 @@ def _operators(calls: Sequence[TracedCalls], unit: TimeUnit, *, plain: bool) -> 
             unit.format(call.bound_us),
             unit.format(call.light_us),
             unit.format(call.saved_us),
-            *([call.reason] if lacking else []),
         )
         for call in calls
     ]
-    return table(columns, rows, plain=plain)
+    return fitted(columns, rows, width)
+
+
+def _reasons(calls: Sequence[TracedCalls], unit: TimeUnit, top: int, width: int | None) -> Table:
+    """Why operators have no bound, by what they take."""
+    of_reason: dict[str, list[TracedCalls]] = defaultdict(list)
+    for call in calls:
+        if call.reason:
+            of_reason[call.reason].append(call)
+    columns = (Column(f"takes {unit.name}"), Column("calls"), prose("why no bound"))
+    rows = [
+        (
+            unit.format(sum(call.us for call in alike)),
+            f"{sum(call.calls for call in alike):,}",
+            reason,
+        )
+        for reason, alike in sorted(of_reason.items(), key=_longest_first)[:top]
+    ]
+    return fitted(columns, rows, width)
 
 
 def _inputs(shapes: Sequence[tuple[int, ...]]) -> str:
@@ -186,27 +235,37 @@ def _inputs(shapes: Sequence[tuple[int, ...]]) -> str:
     return ", ".join(shown[:_INPUTS_SHOWN]) + more or "-"
 
 
-def _totals(totals: Sequence[TracedTotal], unit: TimeUnit, *, plain: bool) -> Table:
-    columns = (Column("what", "left"), names("name"), Column("times"), Column(f"takes {unit.name}"))
+def _totals(totals: Sequence[TracedTotal], unit: TimeUnit, width: int | None) -> Table:
+    columns = (
+        Column("what", "left", spare=2),
+        names("name"),
+        Column("times", spare=1),
+        Column(f"takes {unit.name}"),
+    )
     rows = [(t.kind, t.name, f"{t.count:,}", unit.format(t.us)) for t in totals]
-    return table(columns, rows, plain=plain)
+    return fitted(columns, rows, width)
 
 
-def _advice(answer: TraceAnswer, unit: TimeUnit, top: int, *, plain: bool) -> Table:
+def _advice(answer: TraceAnswer, unit: TimeUnit, top: int, width: int | None) -> Table:
     columns = (
         Column(f"saves {unit.name}"),
         Column("where", "left"),
         names("operators"),
-        Column("what to do", "left"),
+        prose("what to do"),
     )
     rows = [
-        (unit.format(advice.saved_us), advice.what, advice.op or "-", advice.do or "-")
+        (
+            unit.format(advice.saved_us),
+            _IDLE.get(advice.what, advice.what),
+            advice.op or "-",
+            advice.do or "-",
+        )
         for advice in answer.advice[:top]
     ]
-    return table(columns, rows, plain=plain)
+    return fitted(columns, rows, width)
 
 
-def _compared(compared: TraceComparison, top: int, *, plain: bool) -> list[RenderableType]:
+def _compared(compared: TraceComparison, top: int, width: int | None) -> list[RenderableType]:
     first, second = compared.trace, compared.other
     unit = time_unit([first.us, second.us])
     parts: list[RenderableType] = [
@@ -223,7 +282,7 @@ def _compared(compared: TraceComparison, top: int, *, plain: bool) -> list[Rende
     )
     rows = [
         (
-            shortened(each.name),
+            each.name,
             _inputs(each.inputs),
             f"{each.calls:,}",
             f"{each.other_calls:,}",
@@ -233,4 +292,4 @@ def _compared(compared: TraceComparison, top: int, *, plain: bool) -> list[Rende
         )
         for each in compared.differences[:top]
     ]
-    return [*parts, table(columns, rows, plain=plain)]
+    return [*parts, fitted(columns, rows, width)]

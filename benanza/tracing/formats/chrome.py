@@ -7,10 +7,11 @@ import gzip
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import ijson
 
+from benanza.tracing.formats.shallow import NestedTooDeepError, ShallowFile
 from benanza_backbone.errors import BenanzaError
 
 GZIP = b"\x1f\x8b"
@@ -31,7 +32,7 @@ def head_of(path: Path) -> Head:
     """The first part of a file. Raises `BenanzaError` if it is no trace."""
     devices: list[str] = []
     with _opened(path) as file:
-        for place, kind, value in ijson.parse(file, use_float=True):
+        for place, kind, value in ijson.parse(file):
             if kind == "start_array" and place in ("", _EVENTS):
                 return Head(tuple(devices), is_list=place == "")
             if place == "deviceProperties.item.name" and kind == "string":
@@ -40,20 +41,24 @@ def head_of(path: Path) -> Head:
 
 
 def events_of(path: Path, *, is_list: bool) -> Iterator[dict[str, Any]]:
-    """The events of a file. Raises `BenanzaError` if it can't be read to its end."""
+    """The events of a file, in which a number may be a `Decimal`: so it may have any size. Raises
+    `BenanzaError` if the file can't be read to its end.
+    """
     with _opened(path) as file:
-        for event in ijson.items(file, "item" if is_list else f"{_EVENTS}.item", use_float=True):
+        for event in ijson.items(file, "item" if is_list else f"{_EVENTS}.item"):
             if isinstance(event, dict):
                 yield event
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
+def _opened(path: Path) -> Iterator[ShallowFile]:
     try:
         with path.open("rb") as plain:
             packed = plain.read(len(GZIP)) == GZIP
             plain.seek(0)
-            yield gzip.GzipFile(fileobj=plain) if packed else plain
+            yield ShallowFile(gzip.GzipFile(fileobj=plain) if packed else plain)
+    except NestedTooDeepError as error:
+        raise BenanzaError(f"{path} is no trace: {error}") from error
     except ijson.IncompleteJSONError as error:
         raise BenanzaError(f"{path} is no whole trace ({_why(error)}); record it again") from error
     except (OSError, EOFError) as error:

@@ -5,7 +5,7 @@ names the operator that started it by its "External id".
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from benanza.tracing.formats.recorded import (
@@ -15,6 +15,7 @@ from benanza.tracing.formats.recorded import (
     HostOperator,
     Launch,
     TracedInputs,
+    is_generated,
     kind_of_kernel,
     microseconds,
 )
@@ -37,62 +38,87 @@ DTYPES = {
 }
 """ONNX's names of the element types that Kineto names as C++ does."""
 
-_GREATEST_ID = 2**63 - 1
+_ID_BITS = 48
+"""Of an id; those above are of the rank."""
 
 _STRIDED = "attention"
-"""Is part of the names of operators whose strides count."""
+"""Is part of the names of operators whose strides count, besides those of `torch.compile`."""
 
 _LAUNCHES = frozenset(("cuda_runtime", "cuda_driver"))
 _ON_GPU: dict[str, ActivityKind] = {"kernel": "kernel", "gpu_memcpy": "copy", "gpu_memset": "fill"}
 
 
-def kineto_events(events: Iterable[Mapping[str, Any]]) -> Iterator[Event]:
-    """What counts of a trace's events. Stacks of Python and marks of steps don't."""
-    read: dict[str, TracedInputs] = {}
-    for event in events:
+class KinetoReader:
+    """Takes the events of a trace one by one."""
+
+    def __init__(self) -> None:
+        self._inputs: dict[str, TracedInputs] = {}
+        self._ranks: dict[str, int] = {}
+
+    def read(self, event: Mapping[str, Any]) -> Event | None:
+        """What counts of an event; `None` for others, such as stacks of Python and marks of steps.
+        Raises as Python does where it isn't as Kineto writes it.
+        """
         category = str(event.get("cat", "")).lower()
         if event.get("ph") != "X":
-            continue
+            return None
         if category == "cpu_op":
-            arguments, name = event.get("args", {}), str(event["name"])
-            yield HostOperator(
-                _number(arguments.get("External id")) or -1,
-                f"{event.get('pid')} {event.get('tid')}",
-                microseconds(event["ts"]),
-                microseconds(event.get("dur", 0.0)),
-                name,
-                _inputs(name, arguments, read) if "Input Dims" in arguments else None,
-            )
-        elif category in _LAUNCHES:
-            yield Launch(
-                str(event.get("args", {}).get("correlation", "")),
+            return self._operator(event, event.get("args", {}), str(event["name"]))
+        if category in _LAUNCHES:
+            return Launch(
+                self._correlation(event),
                 microseconds(event["ts"]),
                 microseconds(event.get("dur", 0.0)),
                 str(event["name"]),
             )
-        elif category in _ON_GPU:
-            arguments = event.get("args", {})
-            kind = _ON_GPU[category]
-            name = str(event["name"])
-            yield DeviceActivity(
-                kind_of_kernel(name) if kind == "kernel" else kind,
-                name,
-                str(arguments.get("device", event.get("pid"))),
-                microseconds(event["ts"]),
-                microseconds(event.get("dur", 0.0)),
-                str(arguments.get("correlation", "")),
-                _number(arguments.get("External id")),
-            )
+        return self._activity(event, _ON_GPU[category]) if category in _ON_GPU else None
+
+    def _operator(
+        self, event: Mapping[str, Any], arguments: Mapping[str, Any], name: str
+    ) -> HostOperator:
+        return HostOperator(
+            self._identity(event) or -1,
+            f"{event.get('pid')} {event.get('tid')}",
+            microseconds(event["ts"]),
+            microseconds(event.get("dur", 0.0)),
+            name,
+            _inputs(name, arguments, self._inputs) if "Input Dims" in arguments else None,
+        )
+
+    def _activity(self, event: Mapping[str, Any], kind: ActivityKind) -> DeviceActivity:
+        name, device = str(event["name"]), event.get("args", {}).get("device", event.get("pid"))
+        return DeviceActivity(
+            kind_of_kernel(name) if kind == "kernel" else kind,
+            name,
+            f"{_rank(event)} {device}".strip(),
+            microseconds(event["ts"]),
+            microseconds(event.get("dur", 0.0)),
+            self._correlation(event),
+            self._identity(event),
+        )
+
+    def _identity(self, event: Mapping[str, Any]) -> int | None:
+        """An id, which is 0 where there is none. It is one of the event's rank."""
+        value = event.get("args", {}).get("External id")
+        if not isinstance(value, int) or not 0 < value < 2**_ID_BITS:
+            return None
+        return self._ranks.setdefault(_rank(event), len(self._ranks)) << _ID_BITS | value
+
+    @staticmethod
+    def _correlation(event: Mapping[str, Any]) -> str:
+        return f"{_rank(event)} {event.get('args', {}).get('correlation', '')}"
 
 
-def _number(value: object) -> int | None:
-    """An id, which is 0 where there is none."""
-    return value if isinstance(value, int) and 0 < value <= _GREATEST_ID else None
+def _rank(event: Mapping[str, Any]) -> str:
+    """What SGLang writes before the process, where it has merged the traces of ranks, as in
+    "[TP01] 42"; ids and devices are those of a rank.
+    """
+    return str(event.get("pid")).rpartition(" ")[0]
 
 
 def _inputs(name: str, arguments: Mapping[str, Any], read: dict[str, TracedInputs]) -> TracedInputs:
     """An operator's inputs. Those that were read before are the same object."""
-    strides = arguments.get("Input Strides", []) if _STRIDED in name else []
+    strides = arguments.get("Input Strides", []) if _STRIDED in name or is_generated(name) else []
     keys = ("Input Dims", "Input type", "Concrete Inputs")
     shapes, types, values = (arguments.get(key, []) for key in keys)
     text = json.dumps((shapes, types, values, strides))

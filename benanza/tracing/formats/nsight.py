@@ -1,10 +1,12 @@
 """What Nsight Systems exports as SQLite: launches, kernels, copies, and ranges of NVTX.
 
 Ranges are the operators: PyTorch marks each of its own within `torch.autograd.profiler.emit_nvtx()`
-and names shapes there if asked, but no types. Tables that a report lacks are empty.
+and names shapes there if asked (`record_shapes=True`), but no types and no numbers. Tables that a
+report lacks are empty.
 Source: https://docs.nvidia.com/nsight-systems/UserGuide/index.html.
 """
 
+import json
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -17,6 +19,7 @@ from benanza.tracing.formats.recorded import (
     Event,
     HostOperator,
     Launch,
+    TracedInputs,
     kind_of_kernel,
 )
 from benanza_backbone.errors import BenanzaError
@@ -35,6 +38,8 @@ _COPIES = {1: "Memcpy HtoD", 2: "Memcpy DtoH", 8: "Memcpy DtoD", 10: "Memcpy Pto
 
 _DETAILS = re.compile(r", (?:seq|op_id|sizes|input_op_ids) = .*", re.DOTALL)
 """What PyTorch writes after an operator's name."""
+
+_SHAPES = re.compile(r", sizes = (\[.*?\])(?:, input_op_ids = |$)", re.DOTALL)
 
 _RANGES = f"""
 SELECT globalTid, start, "end", coalesce(text, (SELECT value FROM StringIds WHERE id = textId))
@@ -67,19 +72,35 @@ def nsight_devices(path: Path) -> tuple[str, ...]:
         return tuple(name for (name,) in database.execute("SELECT name FROM TARGET_INFO_GPU"))
 
 
-def nsight_events(path: Path) -> Iterator[Event]:
-    """The events of a report. Raises `BenanzaError` if it is none, or can't be read."""
+def nsight_events(path: Path, dtype: str = "") -> Iterator[Event]:
+    """The events of a report, whose tensors are of this type where it is known. Raises
+    `BenanzaError` if it is none, or can't be read.
+    """
     with _opened(path) as database:
         tables = _tables(database)
-        yield from _operators(database, tables)
+        yield from _operators(database, tables, dtype)
         yield from _activities(database, tables)
 
 
-def _operators(database: sqlite3.Connection, tables: frozenset[str]) -> Iterator[Event]:
+def _operators(database: sqlite3.Connection, tables: frozenset[str], dtype: str) -> Iterator[Event]:
     if "NVTX_EVENTS" in tables:
         for number, (thread, start, end, text) in enumerate(database.execute(_RANGES), start=1):
             name = _DETAILS.sub("", text or "range")
-            yield HostOperator(number, str(thread), start / _NS, (end - start) / _NS, name)
+            inputs = _inputs(text or "", dtype)
+            yield HostOperator(number, str(thread), start / _NS, (end - start) / _NS, name, inputs)
+
+
+def _inputs(text: str, dtype: str) -> TracedInputs | None:
+    """What a range says of an operator's inputs. One without a shape is no tensor."""
+    found = _SHAPES.search(text)
+    if found is None:
+        return None
+    try:
+        shapes = tuple(tuple(map(int, shape)) for shape in json.loads(found[1]))
+    except (TypeError, ValueError):
+        return None
+    dtypes = tuple(dtype if shape else "" for shape in shapes)
+    return TracedInputs(shapes, dtypes, shapes_alone=True)
 
 
 def _activities(database: sqlite3.Connection, tables: frozenset[str]) -> Iterator[Event]:
@@ -101,7 +122,7 @@ def _activities(database: sqlite3.Connection, tables: frozenset[str]) -> Iterato
                 "SELECT operator FROM started WHERE process = ? AND correlation = ?",
                 (process, correlation),
             ).fetchone()
-            name = str(what) if kind == "kernel" else _memory_name(kind, what)
+            name = _name(kind, what)
             yield DeviceActivity(
                 kind_of_kernel(name) if kind == "kernel" else kind,
                 name,
@@ -148,10 +169,14 @@ def _on_gpu(tables: frozenset[str]) -> Iterator[tuple[ActivityKind, str]]:
         yield "copy", _MEMORY.format(process=process, what="copyKind", table="MEMCPY")
     if "CUPTI_ACTIVITY_KIND_MEMSET" in tables:
         yield "fill", _MEMORY.format(process=process, what="0", table="MEMSET")
+    if "CUPTI_ACTIVITY_KIND_GRAPH_TRACE" in tables:
+        yield "graph", _MEMORY.format(process=process, what="0", table="GRAPH_TRACE")
 
 
-def _memory_name(kind: ActivityKind, what: int) -> str:
-    return "Memset" if kind == "fill" else _COPIES.get(what, "Memcpy")
+def _name(kind: ActivityKind, what: int | str) -> str:
+    if kind == "copy":
+        return _COPIES.get(int(what), "Memcpy")
+    return {"fill": "Memset", "graph": "CUDA graph"}.get(kind, str(what))
 
 
 def _api(name: str | None) -> str:

@@ -5,7 +5,7 @@ Source: https://onnxruntime.ai/docs/performance/tune-performance/profiling-tools
 """
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from benanza.tracing.formats.recorded import HostOperator, TracedInputs, microseconds
@@ -17,16 +17,22 @@ DTYPES = {"float": "float32", "double": "float64"}
 _NODE = "_kernel_time"
 
 
-def onnxruntime_events(events: Iterable[Mapping[str, Any]]) -> Iterator[HostOperator]:
-    """The nodes among the events, named by their operators."""
-    numbers = itertools.count(1)
-    for event in events:
+class NodeReader:
+    """Takes the events of a trace one by one."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+
+    def read(self, event: Mapping[str, Any]) -> HostOperator | None:
+        """A node, named by its operator; `None` for what is none. Raises as Python does where it
+        isn't as ONNX Runtime writes it.
+        """
         arguments = event.get("args", {})
         if "op_name" not in arguments or not str(event.get("name", "")).endswith(_NODE):
-            continue
+            return None
         on_cpu = arguments.get("provider", CPU.name) == CPU.name
-        yield HostOperator(
-            next(numbers),
+        return HostOperator(
+            next(self._numbers),
             f"{event.get('pid')} {event.get('tid')}",
             microseconds(event["ts"]),
             microseconds(event.get("dur", 0.0)),
@@ -38,13 +44,17 @@ def onnxruntime_events(events: Iterable[Mapping[str, Any]]) -> Iterator[HostOper
 def _inputs(arguments: Mapping[str, Any]) -> TracedInputs:
     """Inputs without the weights that were packed before."""
     read = [
-        (DTYPES.get(dtype, dtype), tuple(shape))
+        (DTYPES.get(dtype, dtype), _shape(shape))
         for each in arguments.get("input_type_shape", ())
         for dtype, shape in each.items()
     ]
     written = [
-        tuple(shape) for each in arguments.get("output_type_shape", ()) for shape in each.values()
+        _shape(shape) for each in arguments.get("output_type_shape", ()) for shape in each.values()
     ]
     return TracedInputs(
         tuple(shape for _, shape in read), tuple(dtype for dtype, _ in read), (), tuple(written)
     )
+
+
+def _shape(shape: list[Any]) -> tuple[int, ...]:
+    return tuple(int(size) for size in shape)

@@ -1,15 +1,23 @@
 """What the formats of traces have in common: operators, and what they did on a device."""
 
 import math
+import re
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-ActivityKind = Literal["kernel", "collective", "copy", "fill"]
-"""What a GPU does: it computes, exchanges data with other GPUs, copies memory, or fills it."""
+ActivityKind = Literal["kernel", "collective", "copy", "fill", "graph"]
+"""What a GPU does: it computes, exchanges data with other GPUs, copies memory, fills it, or runs a
+CUDA graph whose parts the trace lacks.
+"""
 
 COLLECTIVES = ("nccl", "rccl")
 """Begin the names of kernels of libraries for collectives, in lower case."""
+
+GRAPH_LAUNCHES = ("cudaGraphLaunch", "cuGraphLaunch")
+"""Begin the names of calls that start a CUDA graph."""
+
+_GENERATED = re.compile(r"triton_|(?:graph_\d+_)?cpp_fused_")
 
 TO_HOST = ("Memcpy DtoH", "Memcpy Device -> Host")
 """Begin the names of copies that a host may wait for."""
@@ -21,7 +29,9 @@ class TracedInputs(msgspec.Struct, frozen=True, array_like=True):
 
     An input that is several tensors has a tuple of shapes, and a tuple of types. What is no tensor,
     and what isn't known, has no type. `outputs` are shapes, where the trace has them; `strides` are
-    in elements, and there for attention alone, whose layer they decide.
+    in elements, and there for attention, whose layer they decide, and for kernels of
+    `torch.compile`. Where a trace has `shapes_alone`, it is said elsewhere of which type all
+    tensors are.
     """
 
     shapes: tuple[tuple[int, ...] | tuple[tuple[int, ...], ...], ...] = ()
@@ -29,6 +39,7 @@ class TracedInputs(msgspec.Struct, frozen=True, array_like=True):
     values: tuple[str, ...] = ()
     outputs: tuple[tuple[int, ...], ...] = ()
     strides: tuple[tuple[int, ...], ...] = ()
+    shapes_alone: bool = False
 
 
 class HostOperator(NamedTuple):
@@ -83,3 +94,8 @@ def microseconds(value: Any) -> float:
 def kind_of_kernel(name: str) -> ActivityKind:
     """Whether a kernel is a collective."""
     return "collective" if name.lower().startswith(COLLECTIVES) else "kernel"
+
+
+def is_generated(name: str) -> bool:
+    """Whether it is a kernel that `torch.compile` wrote, for a GPU or for the CPU."""
+    return _GENERATED.match(name) is not None

@@ -10,7 +10,7 @@ from functools import partial
 from benanza.tracing.translating.products import Rule
 from benanza.tracing.translating.writing import Writer, refuse
 
-_OF_ONE = {
+OF_ONE = {
     "abs": "Abs",
     "ceil": "Ceil",
     "cos": "Cos",
@@ -32,6 +32,7 @@ _OF_ONE = {
     "sqrt": "Sqrt",
     "tanh": "Tanh",
 }
+"""Those of one operand."""
 
 _OF_TWO = {
     "add": "Add",
@@ -152,7 +153,7 @@ def _elementwise() -> dict[str, Rule]:
         "silu": _swish,
         "where": _where,
     }
-    rules |= {name: partial(_of_one, op_type=op_type) for name, op_type in _OF_ONE.items()}
+    rules |= {name: partial(_of_one, op_type=op_type) for name, op_type in OF_ONE.items()}
     rules |= {
         name: partial(_of_two, name=name, op_type=op_type) for name, op_type in _OF_TWO.items()
     }

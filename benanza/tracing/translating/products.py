@@ -131,6 +131,9 @@ PRODUCTS: Mapping[str, Rule] = {
     "aten::convolution": _convolution,
     "aten::scaled_dot_product_attention": partial(_attention, mask=3, causal=5, scale=6),
     "aten::_scaled_dot_product_flash_attention": partial(_attention, mask=None, causal=4, scale=6),
+    "aten::_scaled_dot_product_flash_attention_for_cpu": partial(
+        _attention, mask=5, causal=4, scale=6
+    ),
     "aten::_scaled_dot_product_efficient_attention": partial(_attention, mask=3, causal=6, scale=7),
     "aten::_scaled_dot_product_cudnn_attention": partial(_attention, mask=3, causal=6, scale=8),
 }

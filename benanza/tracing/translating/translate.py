@@ -1,9 +1,10 @@
 """Which operators of frameworks are which nodes of ONNX, and why others are none."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
-from benanza.tracing.formats.recorded import TracedInputs
-from benanza.tracing.translating.elementwise import ELEMENTWISE
+from benanza.tracing.formats.recorded import TracedInputs, is_generated
+from benanza.tracing.translating.elementwise import ELEMENTWISE, OF_ONE
 from benanza.tracing.translating.onnxruntime_nodes import NODES
 from benanza.tracing.translating.products import PRODUCTS, Rule
 from benanza.tracing.translating.rows import ROWS
@@ -17,6 +18,14 @@ RULES: Mapping[str, Rule] = {
     **SERVING,
     **NODES,
 }
+
+BY_SHAPES = frozenset(
+    f"aten::{name}{ending}"
+    for name in (*OF_ONE, "silu", *"add addmm bmm div linear matmul mm mul sub".split())
+    for ending in ("", "_")
+)
+"""What the shapes of floats decide, where numbers such as the factor of a sum have their defaults.
+"""
 
 COPIES = frozenset(
     "aten::_local_scalar_dense aten::_to_copy aten::clone aten::contiguous aten::copy_ "
@@ -38,9 +47,6 @@ VIEWS = frozenset(
 )
 """What only says how a tensor is seen, or does nothing where nothing is trained."""
 
-GENERATED = "triton_"
-"""Begins the names of the kernels that `torch.compile` writes."""
-
 
 def translated(name: str, inputs: TracedInputs | None, prefix: str) -> Writer | str:
     """The nodes of an operator, whose names begin with `prefix`; or why there are none."""
@@ -49,6 +55,12 @@ def translated(name: str, inputs: TracedInputs | None, prefix: str) -> Writer | 
         return _why_not(name)
     if inputs is None:
         return "the trace lacks the shapes and types of its inputs; record it with them"
+    if inputs.shapes_alone and name not in BY_SHAPES:
+        return f"a report of Nsight Systems lacks the numbers and types that {name} needs"
+    if inputs.shapes_alone and not any(inputs.dtypes):
+        return "a report of Nsight Systems has no types; say which: --precision"
+    if any(size < 0 for size in _sizes(inputs.shapes)):
+        return "the trace gives an input a negative size"
     writer = Writer(prefix, inputs)
     try:
         writer.returns((rule(writer),))
@@ -60,8 +72,16 @@ def translated(name: str, inputs: TracedInputs | None, prefix: str) -> Writer | 
     return writer
 
 
+def _sizes(shapes: Iterable[Any]) -> Iterator[int]:
+    for shape in shapes:
+        if isinstance(shape, int):
+            yield shape
+        else:
+            yield from _sizes(shape)
+
+
 def _why_not(name: str) -> str:
-    if name.startswith(GENERATED):
+    if is_generated(name):
         return "a kernel that torch.compile wrote: a trace doesn't say which layers it computes"
     if name in COPIES:
         return "it copies or converts: no layer needs it"

@@ -5,14 +5,17 @@ import io
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from benanza.render.table import (
     NAME_WIDTH,
     Column,
     console,
+    fitted,
     html,
     names,
     printable,
+    prose,
     shortened,
     table,
 )
@@ -94,3 +97,26 @@ def test_a_shortened_name_is_printable_and_no_longer_than_it_may_be(name: str) -
     assert len(found) <= NAME_WIDTH
     assert found.isprintable()
     assert found == printable(name) or "…" in found
+
+
+NARROW = (names("name"), Column("inputs", "left", spare=1), Column("takes µs"), prose("why"))
+
+ROW = ("a_name_of_forty_characters_that_is_too_lo", "32×256×56×56", "1,234.5", "it has none " * 5)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_columns_are_left_out_rather_than_folded(width: int) -> None:
+    stream = Terminal()
+    target = Console(file=stream, width=width, force_terminal=True, color_system=None)
+    target.print(fitted(NARROW, [ROW], width))
+    lines = stream.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    assert any("1,234.5" in line for line in lines)
+    assert any("takes µs" in line for line in lines)
+    assert any(ROW[1] in line for line in lines) == (width == 120)
+    assert any(ROW[0] in line for line in lines) == (width == 120)
+    assert {word for line in lines[3:] for word in line.split()[-3:]} >= {"it", "has", "none"}
+
+
+def test_a_pipe_has_all_columns() -> None:
+    assert len(fitted(NARROW, [ROW], None).columns) == 4

@@ -135,17 +135,21 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
             b"\x80\x81 no text",
             r"is no whole trace \(lexical error: invalid char in json text\. \ufffd",
         ),
-        (b'{"traceEvents": [{"ph": "X", "cat": "cpu_op"}]}', "isn't as a profiler writes it"),
+        (
+            b'{"traceEvents": [{"ph": "X", "cat": "cpu_op"}]}',
+            "1 event not as a profiler writes them",
+        ),
         (
             b'{"traceEvents": [{"ph": "X", "cat": "kernel", "name": 1, "ts": [], "args": {}}]}',
-            "isn't as a profiler writes it",
+            "1 event not as a profiler writes them",
         ),
         (
             b'{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "ts": 1, "dur": 1,'
             b' "args": {"Input Dims": [["x"]]}}]}',
-            "isn't as a profiler writes it",
+            "1 event not as a profiler writes them",
         ),
-        (b'[{"name": "a_kernel_time", "args": {"op_name": "Relu"}}]', "isn't as a profiler writes"),
+        (b'[{"name": "a_kernel_time", "args": {"op_name": "Relu"}}]', "event not as a profiler"),
+        (b'{"traceEvents": ' + b"[" * 16_000, "it is nested in more than 100 levels"),
     ],
 )
 def test_what_is_no_trace_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:
@@ -158,3 +162,48 @@ def test_what_is_no_trace_is_refused(tmp_path: Path, content: bytes, reason: str
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(BenanzaError, match="can't be read: No such file"):
         recording(tmp_path / "missing.json")
+
+
+def test_what_can_t_be_is_left_out_and_counted(tmp_path: Path) -> None:
+    trace = steps(2)
+    trace.operator("aten::relu", 3_000.0, -50.0, [[2, 8]], ["float"])
+    trace.operator("aten::tanh", 3_000.0, 50.0, [["x"]], ["float"])
+    trace.kernel("backwards", 3_100.0, -5.0)
+    trace.operator("aten::sin", 3_200.0, 50.0, [[2**70]], ["float"])
+    found = recording(trace.write(tmp_path / "trace.json"))
+    assert found.left_out == {"with a negative duration": 2, "not as a profiler writes them": 1}
+    assert [each.name for each in found.operators] == ["aten::linear", "aten::copy_"]
+    assert "aten::sin" in {each.name for each in found.host_operators}
+    assert not found.unattributed
+
+
+def test_kernels_of_a_graph_belong_to_nobody(tmp_path: Path) -> None:
+    trace = steps(1)
+    replay = trace.operator("Torch-Compiled Region: 0/0", 2_000.0, 300.0)
+    for number in range(2):
+        trace.kernel("triton_poi_fused_add_0", 2_200.0 + 50 * number, 40.0, replay)
+        trace.events[-1]["args"]["correlation"] = 999
+    launch = {"ph": "X", "cat": "cuda_runtime", "name": "cudaGraphLaunch", "pid": 1, "tid": 1}
+    trace.events.append(launch | {"ts": 2_100.0, "dur": 9.0, "args": {"correlation": 999}})
+    found = recording(trace.write(tmp_path / "trace.json"))
+    assert found.in_graphs_us == 80.0
+    assert [(each.name, each.count) for each in found.unattributed] == [
+        ("triton_poi_fused_add_0", 2)
+    ]
+    assert "Torch-Compiled Region: 0/0" not in {each.name for each in found.operators}
+
+
+def test_ids_are_those_of_a_rank(tmp_path: Path) -> None:
+    """As SGLang merges traces: the processes' names begin with the rank, and ids are the same."""
+    merged = KinetoFile()
+    for rank, name in enumerate(("aten::relu", "aten::tanh")):
+        of_rank = KinetoFile()
+        operator = of_rank.operator(name, 0.0, 50.0, [[2, 8]], ["float"])
+        of_rank.kernel(f"{name} kernel", 60.0, 10.0 + rank, operator, 20.0)
+        merged.events += [event | {"pid": f"[TP{rank:02}] 1"} for event in of_rank.events]
+    found = recording(merged.write(tmp_path / "merged.json"))
+    assert {(each.name, each.gpu_us) for each in found.operators} == {
+        ("aten::relu", 10.0),
+        ("aten::tanh", 11.0),
+    }
+    assert found.times.devices == 2

@@ -139,3 +139,23 @@ def test_the_precision_is_that_of_the_first_float(
     dtypes: tuple[str | tuple[str, ...], ...], precision: str
 ) -> None:
     assert precision_of(TracedInputs((), dtypes)) == precision
+
+
+def test_shapes_that_can_t_be_cost_no_other_operator() -> None:
+    def of(*shapes: tuple[int, ...]) -> TracedInputs:
+        return TracedInputs(shapes, ("float32",) * len(shapes))
+
+    parts = trace_model(
+        [
+            ("aten::relu", of((2, 8))),
+            ("aten::relu", of((-1, 8))),
+            ("aten::tanh", of((2**40, 8))),
+            ("aten::exp", of((2**70,))),
+            ("aten::mm", of((2**31, 2), (2, 2**31))),
+            ("aten::mm", of((2, 8), (8, 4))),
+        ],
+        Limits(),
+    ).parts
+    assert [bool(part.layers) for part in parts] == [True, False, False, False, False, True]
+    assert parts[1].reason == "the trace gives an input a negative size"
+    assert "has more than 1,099,511,627,776 elements" in parts[2].reason

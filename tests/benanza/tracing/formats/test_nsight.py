@@ -4,9 +4,12 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from benanza.tracing.recording import recording
+from benanza.tracing.trace_model import trace_model
+from benanza_ingest.limits import Limits
 
 PROCESS = 7 << 24
 THREAD = PROCESS | 3
@@ -74,6 +77,34 @@ def test_kernels_belong_to_the_ranges_in_which_they_were_launched(report: Path) 
     }
     assert found.times.busy_us == 70.0
     assert found.times.host_us == 80.0
+
+
+def test_shapes_make_layers_where_the_type_is_said(report: Path) -> None:
+    linear = recording(report, "fp16").operators[0]
+    assert linear.inputs is not None
+    assert (linear.inputs.shapes, linear.inputs.dtypes) == (((2, 8), (4, 8)), ("float16",) * 2)
+    numbers = msgspec.structs.replace(linear.inputs, shapes=((2, 8), (), ()))
+    untyped = recording(report).operators[0].inputs
+    named = [(linear.name, linear.inputs), ("aten::softmax", numbers), (linear.name, untyped)]
+    product, softmax, unknown = trace_model(named, Limits()).parts
+    assert ([layer.op for layer in product.layers], product.precision) == (["MatMul"], "fp16")
+    assert softmax.reason.endswith("lacks the numbers and types that aten::softmax needs")
+    assert unknown.reason.endswith("say which: --precision")
+
+
+def test_a_graph_that_was_traced_as_one(report: Path) -> None:
+    with closing(sqlite3.connect(report)) as database, database:
+        database.execute(
+            "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INT, end INT, deviceId INT, "
+            "correlationId INT, globalPid INT, graphId INT)"
+        )
+        row = (us(300), us(390), 0, 4, PROCESS, 1)
+        database.execute(
+            "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (?, ?, ?, ?, ?, ?)", row
+        )
+    found = recording(report)
+    assert found.in_graphs_us == 90.0
+    assert ("graph", "CUDA graph") in {(each.kind, each.name) for each in found.unattributed}
 
 
 def test_a_report_may_lack_tables(report: Path) -> None:

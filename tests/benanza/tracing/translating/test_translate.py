@@ -85,6 +85,13 @@ SAMPLES = (
         attention,
     ),
     Sample(
+        "aten::_scaled_dot_product_flash_attention_for_cpu",
+        ((1, 2, 6, 4),) * 3 + ((),) * 4,
+        ("", "", "", "0.", "True", "", ""),
+        "Attention",
+        attention,
+    ),
+    Sample(
         "aten::layer_norm",
         ((2, 8), (), (8,), (8,), ()),
         ("", "[8]", "", "", "1.0000000000000001e-05"),

@@ -1,0 +1,62 @@
+"""Whether limits hold, by times that vary."""
+
+import math
+import random
+
+import pytest
+
+from benanza.gating.results import Gate, Verdict
+from benanza.gating.verdicts import REPETITIONS, Varying, check, unknown, varying
+
+BOUND = Varying(100.0, 98.0, 102.0)
+
+
+def times(*medians_us: float) -> Varying:
+    return varying(medians_us)
+
+
+@pytest.mark.parametrize(
+    ("medians_us", "verdict"),
+    [
+        ((120.0, 121.0, 122.0), "holds"),
+        ((120.0, 121.0, 128.0), "within the noise"),  # 128 / 98 > 1.3
+        ((131.0, 140.0, 150.0), "within the noise"),  # 131 / 102 < 1.3
+        ((133.0, 140.0, 150.0), "fails"),
+    ],
+)
+def test_a_limit_fails_only_beyond_the_noise(
+    medians_us: tuple[float, ...], verdict: Verdict
+) -> None:
+    found = check("max-ratio", 1.3, times(*medians_us), BOUND)
+    assert found.verdict == verdict
+    assert found.ratio == pytest.approx(medians_us[1] / 100)
+    assert not found.reason
+
+
+def test_what_may_be_less_fails_no_limit() -> None:
+    slow, fast = times(200.0, 210.0), times(105.0, 106.0)
+    found = check("max-ratio", 1.3, slow, BOUND, "other programs ran")
+    assert (found.verdict, found.reason) == ("unknown", "other programs ran")
+    assert check("max-ratio", 1.3, fast, BOUND, "other programs ran").verdict == "holds"
+
+
+def test_a_bound_of_nothing_is_no_limit_that_holds() -> None:
+    found = check("max-ratio", 1.3, times(1.0), Varying(0.0, 0.0, 0.0))
+    assert (found.verdict, found.ratio) == ("fails", math.inf)
+
+
+def test_runs_of_one_program_seldom_fail_each_other() -> None:
+    """As often as five of ten random numbers are the greatest: once in 252 times."""
+    noise = random.Random(1)
+    failed = 0
+    for _ in range(5_000):
+        now, before = (
+            times(*(noise.gauss(100.0, 5.0) for _ in range(REPETITIONS))) for _ in range(2)
+        )
+        failed += check("no-slower-than", 1.0, now, before).verdict == "fails"
+    assert failed == pytest.approx(5_000 / 252, rel=0.5)
+
+
+def test_the_worst_verdict_counts() -> None:
+    assert Gate(runs=(), errors=()).verdict == "unknown", "nothing was checked"
+    assert unknown("max-ratio", 1.3, "no bound").reason == "no bound"

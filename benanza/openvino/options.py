@@ -11,10 +11,9 @@ https://docs.openvino.ai/2026/openvino-workflow/running-inference/optimize-infer
 
 _REMEDIES: dict[InefficiencyKind, str] = {
     "between calls": "each node costs time beside its kernel: larger batches have it less often",
-    "conversions and copies": "what converts an input goes if the application gives it as it is "
-    "needed: preprocessor = openvino.preprocess.PrePostProcessor(model); "
-    'preprocessor.input().tensor().set_layout(openvino.Layout("NHWC")); between operators, keep '
-    "one layout and one type when exporting",
+    "conversions and copies": "give inputs in the layout and type that is wanted "
+    '(PrePostProcessor(model).input().tensor().set_layout(Layout("NHWC"))), and keep one when '
+    "exporting",
     "no call needed": "leave these layers out when exporting: they compute nothing",
     "more calls": "no option joins these: export them as one operator of ONNX, or register a "
     "custom operation: core.add_extension(...)",

@@ -1,6 +1,6 @@
 """A whole model as OpenVINO reads it, its operations named by the layers that they compute."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from pathlib import Path
 
 import openvino as ov
@@ -48,21 +48,36 @@ def _name(model: ov.Model, layers: GraphProto) -> None:
     """Names each operation after the layers whose results it writes. One that writes none is part
     of what the first of its readers is of: OpenVINO reads an operator of ONNX as several of its own.
     """
-    writer = {
-        value: position for position, node in enumerate(layers.node) for value in node.output
-    }
+    operations = model.get_ordered_ops()
+    writers = _writers(layers, {value for operation in operations for value in _values(operation)})
     of_operation: dict[str, tuple[int, ...]] = {}
-    for number, operation in reversed(list(enumerate(model.get_ordered_ops()))):
-        positions = _written(operation, writer) or _of_readers(operation, of_operation)
+    for number, operation in reversed(list(enumerate(operations))):
+        written = {at for value in _values(operation) for at in writers.get(value, ())}
+        positions = tuple(sorted(written)) or _of_readers(operation, of_operation)
         if positions and operation.get_type_name() not in ("Parameter", "Result"):
             operation.set_friendly_name(f"{named_after(positions)}{number}")
         of_operation[operation.get_friendly_name()] = positions
 
 
-def _written(operation: ov.Node, writer: Mapping[str, int]) -> tuple[int, ...]:
-    """The layers that write a value of an operation. Those that change nothing write the same."""
-    values = {name for output in operation.outputs() for name in output.get_names()}
-    return tuple(sorted({writer[value] for value in values if value in writer}))
+def _values(operation: ov.Node) -> set[str]:
+    """The names of the model's values that an operation writes."""
+    return {name for output in operation.outputs() for name in output.get_names()}
+
+
+def _writers(layers: GraphProto, known: Set[str]) -> dict[str, set[int]]:
+    """The layers that are computed when a value is: the one that writes it, and those before it
+    that write nothing that is known. Where a layer changes nothing, as Dropout, OpenVINO knows what
+    it writes in the place of what it reads.
+    """
+    writers: dict[str, set[int]] = {}
+    shown_by: dict[str, list[str]] = {}
+    for position, node in reversed(list(enumerate(layers.node))):
+        read = (shown_by[value] for value in node.output if value in shown_by)
+        shows = [value for value in node.output if value in known] or next(read, [])
+        for value in shows:
+            writers.setdefault(value, set()).add(position)
+        shown_by |= dict.fromkeys(node.input, shows)
+    return writers
 
 
 def _of_readers(

@@ -90,9 +90,7 @@ def _with_names(nodes: Sequence[Node], layers: GraphProto) -> list[Node]:
 
 def _sources(layers: GraphProto) -> list[list[int]]:
     """For each layer those that write what it reads."""
-    writer = {
-        value: position for position, node in enumerate(layers.node) for value in node.output
-    }
+    writer = {value: position for position, node in enumerate(layers.node) for value in node.output}
     return [[writer[value] for value in node.input if value in writer] for node in layers.node]
 
 

@@ -6,13 +6,28 @@ from typing import NamedTuple
 import openvino as ov
 
 from benanza.openvino.calls import Node
+from benanza.profiling.framework import Configuration
 from benanza.profiling.whole_model import Arrays
+from benanza_schemas.layer import Precision
 
 PRECISION_HINT = "INFERENCE_PRECISION_HINT"
 PRECISIONS = {"fp32": ov.Type.f32, "fp16": ov.Type.f16, "bf16": ov.Type.bf16}
 
 NOT_CALLS = frozenset(("Const", "Input", "Output"))
 """Types of nodes of the execution graph that hold values."""
+
+
+def properties(
+    configuration: Configuration, precision: Precision, threads: int
+) -> dict[str, object]:
+    """What a model is compiled with. The precision is set: by itself OpenVINO runs models of
+    float32 in bfloat16 where the CPU has that.
+    """
+    return {
+        **configuration.options,
+        "INFERENCE_NUM_THREADS": threads,
+        PRECISION_HINT: PRECISIONS[precision],
+    }
 
 
 class Counts(NamedTuple):
@@ -30,10 +45,10 @@ class Compiled:
     """
 
     def __init__(
-        self, core: ov.Core, model: ov.Model, inputs: Arrays, properties: Mapping[str, object]
+        self, core: ov.Core, model: ov.Model, inputs: Arrays, set_there: Mapping[str, object]
     ) -> None:
-        self._model = core.compile_model(model, "CPU", dict(properties))
-        wanted, found = properties[PRECISION_HINT], self._model.get_property(PRECISION_HINT)
+        self._model = core.compile_model(model, "CPU", dict(set_there))
+        wanted, found = set_there[PRECISION_HINT], self._model.get_property(PRECISION_HINT)
         if found != wanted:
             raise RuntimeError(f"this CPU runs it in {found.to_string()}, not {wanted}")
         self.request = self._model.create_infer_request()

@@ -8,7 +8,7 @@ from pathlib import Path
 import openvino as ov
 
 from benanza.openvino.calls import framework_calls
-from benanza.openvino.compiled import PRECISION_HINT, PRECISIONS, Compiled, between
+from benanza.openvino.compiled import PRECISIONS, Compiled, between, properties
 from benanza.openvino.options import LATENCY
 from benanza.openvino.reading import read
 from benanza.profiling.framework import Configuration, Framework, Profile
@@ -29,7 +29,7 @@ FIRST_CALLS = 3
 """In these, OpenVINO lays out weights and makes kernels."""
 
 TIMES_COMPILED = 5
-"""So often a model is compiled to look into it: OpenVINO counts from there on, and says averages."""
+"""To look into it, a model is compiled so often: OpenVINO counts from there on, in averages."""
 
 LEAST_CALLS = 5
 MOST_CALLS = 50
@@ -78,19 +78,15 @@ class OpenVinoFramework(Framework):
         if refusal:
             return Profile(failure=refusal)
         before = machine_load()
-        properties = {
-            **configuration.options,
-            "INFERENCE_NUM_THREADS": self._threads,
-            PRECISION_HINT: PRECISIONS[precision],
-        }
+        set_there = properties(configuration, precision, self._threads)
         with tempfile.TemporaryDirectory(prefix="benanza-profile-") as folder:
             try:
                 found = read(self._core, model, Path(folder))
-                times = self._times(Compiled(self._core, found, model.inputs, properties))
+                times = self._times(Compiled(self._core, found, model.inputs, set_there))
             except Exception as error:  # noqa: BLE001  # OpenVINO's errors share no narrower base
                 return Profile(failure=_reason(error))
             try:
-                counted = {**properties, "PERF_COUNT": True}
+                counted = {**set_there, "PERF_COUNT": True}
                 profile = Profile(times, *self._calls(model, found, counted, times.median_us))
             except Exception as error:  # noqa: BLE001  # the time of the run is worth having
                 profile = Profile(times, failure=_reason(error))
@@ -103,7 +99,7 @@ class OpenVinoFramework(Framework):
         return _run_times(collect(lambda: Timing(_us(compiled), disturbed=False), RULE).calls_us)
 
     def _calls(
-        self, model: WholeModel, found: ov.Model, properties: dict[str, object], run_us: float
+        self, model: WholeModel, found: ov.Model, set_there: dict[str, object], run_us: float
     ) -> tuple[RunTimes, tuple[FrameworkCall, ...]]:
         """The times of executions in which each node is timed, and the nodes: the medians of
         averages, each of one compiled model.
@@ -111,7 +107,7 @@ class OpenVinoFramework(Framework):
         wanted = int(RULE.least_us / TIMES_COMPILED / run_us)
         samples, averages = [], []
         for _ in range(TIMES_COMPILED):
-            compiled = Compiled(self._core, found, model.inputs, properties)
+            compiled = Compiled(self._core, found, model.inputs, set_there)
             for _ in range(FIRST_CALLS):
                 compiled.run()
             before = compiled.counts()

@@ -46,7 +46,7 @@ def _with_weights(proto: ModelProto, weights: Arrays, folder: Path) -> ModelProt
 
 def _name(model: ov.Model, layers: GraphProto) -> None:
     """Names each operation after the layers whose results it writes. One that writes none is part
-    of what the first of its readers is of: OpenVINO reads an operator of ONNX as several of its own.
+    of what the first of its readers is of: OpenVINO reads an operator of ONNX as several.
     """
     operations = model.get_ordered_ops()
     writers = _writers(layers, {value for operation in operations for value in _values(operation)})
@@ -80,9 +80,7 @@ def _writers(layers: GraphProto, known: Set[str]) -> dict[str, set[int]]:
     return writers
 
 
-def _of_readers(
-    operation: ov.Node, of_operation: Mapping[str, tuple[int, ...]]
-) -> tuple[int, ...]:
+def _of_readers(operation: ov.Node, of_operation: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
     readers = [
         of_operation.get(target.get_node().get_friendly_name(), ())
         for output in operation.outputs()

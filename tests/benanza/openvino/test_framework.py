@@ -1,6 +1,5 @@
 """OpenVINO as a framework."""
 
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -29,10 +28,9 @@ SOON = Rule(warm_up_us=1_000, least_us=50_000, cap_us=100_000)
 
 
 @pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Times of less than a second are enough here."""
     monkeypatch.setattr(adapter, "RULE", SOON)
-    yield
 
 
 @cache

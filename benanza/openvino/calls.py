@@ -13,7 +13,7 @@ from benanza_analyzer.answers.kinds import CONVERSIONS
 from benanza_schemas.events import FrameworkCall
 
 
-class Node(NamedTuple):
+class ExecutedNode(NamedTuple):
     """A node of the execution graph: its own name, those of the operations of the model that are
     known to be in it (`originalLayersNames`), and the nodes that it reads. One that doesn't run was
     found to have nothing to do, as one that views its input.
@@ -27,7 +27,7 @@ class Node(NamedTuple):
 
 
 def framework_calls(
-    nodes: Sequence[Node], layers: GraphProto, executions: Sequence[Sequence[float]]
+    nodes: Sequence[ExecutedNode], layers: GraphProto, executions: Sequence[Sequence[float]]
 ) -> tuple[FrameworkCall, ...]:
     """The nodes that take time or compute layers.
 
@@ -51,7 +51,7 @@ def framework_calls(
     return tuple(calls)
 
 
-def _with_names(nodes: Sequence[Node], layers: GraphProto) -> list[Node]:
+def _with_names(nodes: Sequence[ExecutedNode], layers: GraphProto) -> list[ExecutedNode]:
     """The nodes, with names for those that run without one: OpenVINO forgets names where it puts
     one operation in the place of several. Such a node computes the layers without a node of their
     own that lie just before those of its readers.

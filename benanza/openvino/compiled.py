@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import openvino as ov
 
-from benanza.openvino.calls import Node
+from benanza.openvino.calls import ExecutedNode
 from benanza.profiling.framework import Configuration
 from benanza.profiling.whole_model import Arrays
 from benanza_schemas.layer import Precision
@@ -62,7 +62,7 @@ class Compiled:
         self.request.infer(share_outputs=True)
         self._executions += 1
 
-    def nodes(self) -> list[Node]:
+    def nodes(self) -> list[ExecutedNode]:
         """The nodes of the execution graph that may take time, in the order in which they run;
         `PERF_COUNT` has to be set, and the model to have run.
         """
@@ -73,7 +73,7 @@ class Compiled:
             name = operation.get_friendly_name()
             if about["layerType"] in NOT_CALLS or name not in counted:
                 continue
-            node = Node(
+            node = ExecutedNode(
                 name=name,
                 op=counted[name].node_type,
                 originals=about["originalLayersNames"],

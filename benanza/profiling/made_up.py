@@ -48,9 +48,14 @@ class Readers:
                 self._places[name].append((layer, index))
 
     def weight(self, name: str, dtype: str, shape: tuple[int, ...]) -> Array:
-        """As of `Weights`. Raises `ModelError` for text."""
+        """As of `Weights`; zeros of integers that no direct reader rules, which may be indices of
+        a table of any size further on. Raises `ModelError` for text.
+        """
         _check(name, dtype)
-        return self._weights.of(self._together(name, Tensor(dtype, shape, constant=True)), 0)
+        together = self._together(name, Tensor(dtype, shape, constant=True))
+        if dtype in ("int32", "int64") and not is_ruled(together, 0):
+            return np.zeros(shape, dtype)
+        return self._weights.of(together, 0)
 
     def input(self, name: str, known: TensorType) -> Array:
         """Random elements where a reader doesn't take all; else random numbers, or, of other types

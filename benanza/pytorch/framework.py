@@ -12,7 +12,7 @@ from benanza.profiling.framework import Configuration, Framework, Profile
 from benanza.profiling.whole_model import WholeModel
 from benanza.pytorch.calls import framework_calls
 from benanza.pytorch.export import program
-from benanza.pytorch.from_onnx import UntranslatedError, from_onnx
+from benanza.pytorch.from_onnx import NoCounterpartError, from_onnx
 from benanza.pytorch.looking import looked_at
 from benanza.pytorch.metadata import MODEL
 from benanza.pytorch.models import case
@@ -101,7 +101,7 @@ class PyTorchFramework(Framework):
             torch._dynamo.reset()
             prepared = self._prepared(model, precision, configuration)
             times = self._times(prepared, configuration)
-        except UntranslatedError as error:
+        except NoCounterpartError as error:
             return Profile(
                 failure="it was not exported by `benanza export`, and not all of it is translated: "
                 f"{error}; say: benanza export NAME -o FILE"

@@ -17,17 +17,17 @@ from benanza.profiling.whole_model import WholeModel
 Tensor = Any
 
 
-class UntranslatedError(Exception):
+class NoCounterpartError(Exception):
     """Something of a file has no counterpart here."""
 
 
 def from_onnx(model: WholeModel) -> tuple[Any, tuple[Any, ...]]:
     """A module that computes what the file does, with the same weights, and its inputs. Raises
-    `UntranslatedError`.
+    `NoCounterpartError`.
     """
     lacking = sorted({node.op_type for node in model.proto.graph.node} - OPERATORS.keys())
     if lacking:
-        raise UntranslatedError(f"its operators {', '.join(lacking)}")
+        raise NoCounterpartError(f"its operators {', '.join(lacking)}")
     graph, root = torch.fx.Graph(), torch.nn.Module()
     values: dict[str, Any] = {name: graph.placeholder(f"x{n}") for n, name in _inputs(model)}
     for number, tensor in enumerate(model.proto.graph.initializer):
@@ -66,7 +66,7 @@ def _attributes(node: NodeProto, opset: int) -> dict[str, Any]:
 
 def _need(holds: bool, what: str) -> None:
     if not holds:
-        raise UntranslatedError(what)
+        raise NoCounterpartError(what)
 
 
 def _conv(

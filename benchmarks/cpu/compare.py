@@ -15,12 +15,13 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from math import exp, log
 from pathlib import Path
 from statistics import fmean, median
 
 import msgspec
-import onnxruntime as ort
 
 import benanza
 from benanza.publishing.fetched_once import FetchedOnce
@@ -131,8 +132,8 @@ _BEGIN = (
     "",
     "- *bound* is the sequential one, ± its spread; *≥* one that lacks layers.",
     f"- Runs are the median of all calls in {TURNS} turns, ± their interquartile range. Frameworks "
-    "take turns, each in a process of its own, with the same weights, in float32 and with as many "
-    "threads as layers are measured with. The fastest is bold.",
+    "take turns, each in a process of its own, in float32 and with as many threads as layers are "
+    "measured with. The fastest is bold.",
     "- PyTorch compiles the model that the file was exported of; the nine models are translated.",
     "- Where the fastest run took less than the bound, both were measured again, up to "
     f"{ROUNDS} times in all (*rounds*).",
@@ -183,16 +184,11 @@ def _findings(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _versions() -> str:
-    found = [f"ONNX Runtime {ort.__version__}"]
-    try:
-        import openvino
-
-        found.append(f"OpenVINO {openvino.__version__.partition('-')[0]}")
-        import torch
-
-        found.append(f"PyTorch {torch.__version__}")
-    except ImportError:  # the page of runs elsewhere
-        pass
+    packages = {"ONNX Runtime": "onnxruntime", "OpenVINO": "openvino", "PyTorch": "torch"}
+    found = []
+    for name, package in packages.items():
+        with suppress(PackageNotFoundError):
+            found.append(f"{name} {version(package)}")
     return ", ".join(found)
 
 

@@ -2,7 +2,7 @@
 
 from onnx import GraphProto
 
-from benanza.openvino.calls import Node, framework_calls
+from benanza.openvino.calls import ExecutedNode, framework_calls
 from benanza.profiling.whole_model import named_after, whole_model
 from tests.ingest.onnx_text import content
 
@@ -21,8 +21,8 @@ def _layers() -> GraphProto:
     return whole_model(content(IN_A_ROW)).layers
 
 
-def _node(name: str, *positions: int, reads: str = "", runs: bool = True) -> Node:
-    return Node(name, name.partition("_")[0], named_after(positions), (reads,), runs)
+def _node(name: str, *positions: int, reads: str = "", runs: bool = True) -> ExecutedNode:
+    return ExecutedNode(name, name.partition("_")[0], named_after(positions), (reads,), runs)
 
 
 def test_each_node_has_the_layers_that_it_is_named_after_and_its_times() -> None:

@@ -11,7 +11,7 @@ from tests.ingest.onnx_text import content
 
 torch = pytest.importorskip("torch")
 
-from benanza.pytorch.from_onnx import OPERATORS, UntranslatedError, from_onnx  # noqa: E402
+from benanza.pytorch.from_onnx import OPERATORS, NoCounterpartError, from_onnx  # noqa: E402
 
 pytestmark = pytest.mark.integration
 
@@ -81,10 +81,10 @@ def test_what_is_not_translated_is_named(node: str, reason: str) -> None:
     head = "g (float[1, 2, 4, 4] x) => (float[1, 2, 4, 4] y) "
     weights = '<float[2, 2, 2, 2] w = ["location": "w"]> ' if "w)" in node else ""
     module, inputs = from_onnx(whole_model(content(f"{head}{weights}{{ {node} }}", opset=11)))
-    with pytest.raises(UntranslatedError, match=reason):
+    with pytest.raises(NoCounterpartError, match=reason):
         module(*inputs)
 
 
 def test_operators_that_are_not_translated_are_listed() -> None:
-    with pytest.raises(UntranslatedError, match="Flatten, MatMul"):
+    with pytest.raises(NoCounterpartError, match="Flatten, MatMul"):
         from_onnx(small_model())

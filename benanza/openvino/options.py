@@ -11,9 +11,8 @@ https://docs.openvino.ai/2026/openvino-workflow/running-inference/optimize-infer
 
 _REMEDIES: dict[InefficiencyKind, str] = {
     "between calls": "each node costs time beside its kernel: larger batches have it less often",
-    "conversions and copies": "give inputs in the layout and type that is wanted "
-    '(PrePostProcessor(model).input().tensor().set_layout(Layout("NHWC"))), and keep one when '
-    "exporting",
+    "conversions and copies": "give images channels last (openvino.preprocess, set_layout), and "
+    "keep one layout and type when exporting",
     "no call needed": "leave these layers out when exporting: they compute nothing",
     "more calls": "no option joins these: export them as one operator of ONNX, or register a "
     "custom operation: core.add_extension(...)",

@@ -42,9 +42,9 @@ def from_onnx(model: WholeModel) -> tuple[Any, tuple[Any, ...]]:
         values[tensor.name] = graph.get_attr(f"w{number}")
     opset = max(known.version for known in model.proto.opset_import if not known.domain)
     for node in model.proto.graph.node:
-        inputs = [values[name] for name in node.input if name]
+        read = tuple(values[name] for name in node.input if name)
         values[node.output[0]] = graph.call_function(
-            OPERATORS[node.op_type], tuple(inputs), _attributes(node, opset)
+            OPERATORS[node.op_type], read, _attributes(node, opset)
         )
     graph.output(tuple(values[output.name] for output in model.proto.graph.output))
     inputs = tuple(torch.from_numpy(model.inputs[name].copy()) for _, name in _inputs(model))

@@ -9,6 +9,7 @@ import pytest
 
 from benanza.profiling.framework import Framework, Profile, framework_named
 from benanza.profiling.whole_model import WholeModel, whole_model
+from benanza_runner.arrays import Array
 from benanza_runner.measuring.stopping import Rule
 from benanza_runner.onnxruntime.runtime import OnnxRuntime
 from benanza_runner.onnxruntime.session import CPU, session_options
@@ -49,7 +50,7 @@ class TestOpenVino(FrameworkContract):
         return _profiled()
 
 
-def _outputs(model: WholeModel, folder: Path) -> list[object]:
+def _outputs(model: WholeModel, folder: Path) -> list[Array]:
     core = ov.Core()
     properties = {PRECISION_HINT: ov.Type.f32}
     compiled = Compiled(core, read(core, model, folder), model.inputs, properties)

@@ -17,6 +17,6 @@ def test_remedies_name_what_to_change() -> None:
     assert isinstance(remedies, OpenVinoRemedies)
     found = remedies.remedy("conversions and copies", "Reorder", "latency hint", on_gpu=False)
     assert found is not None
-    assert 'Layout("NHWC")' in found.do
+    assert "channels last" in found.do
     assert remedies.remedy("slower call", "Convolution", "latency hint", on_gpu=False) is None
     assert remedies.better("latency hint", on_gpu=False) is None

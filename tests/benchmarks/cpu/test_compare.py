@@ -9,13 +9,13 @@ import pytest
 from benchmarks.cpu import compare, turns
 from benchmarks.cpu.compare import Row, markdown, stored
 from benchmarks.cpu.turns import Run, processes
-from benchmarks.cpu.ways import ONNX_RUNTIME, Way
+from benchmarks.cpu.ways import ONNX_RUNTIME, WAYS, Way
 from tests.benanza.profiling.framework_contract import SMALL
 from tests.ingest.onnx_text import content
 
 
 def _row(bound_us: float, *runs_us: float, **more: object) -> Row:
-    titles = [way.title() for way in compare.WAYS]
+    titles = [way.title() for way in WAYS]
     runs = [
         Run(title, us, 1.0, 5) if us else Run(title, failure="has no Relu")
         for title, us in zip(titles, runs_us, strict=True)

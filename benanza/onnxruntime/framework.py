@@ -15,7 +15,7 @@ from benanza.onnxruntime.trace import Executions, executions_in, names_in, on_gp
 from benanza.profiling.framework import Configuration, Framework, Profile
 from benanza.profiling.joining import layers_of_nodes
 from benanza.profiling.spans import Activity, timed_call
-from benanza.profiling.whole_model import WholeModel
+from benanza.profiling.whole_model import WholeModel, float_types
 from benanza_ingest.reading.parse import subgraphs
 from benanza_runner import nvidia
 from benanza_runner.cpu import available_cores, cpu_name
@@ -24,7 +24,7 @@ from benanza_runner.measuring.busy import as_environment, busy_between
 from benanza_runner.measuring.sampling import Timing, collect
 from benanza_runner.measuring.stopping import Rule, summary
 from benanza_runner.reasons import short_reason
-from benanza_schemas.element_types import FLOATS, PRECISIONS
+from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.events import FrameworkCall, RunTimes, System, identified
 from benanza_schemas.layer import Precision
 
@@ -174,7 +174,7 @@ def _gpu_refusal(model: WholeModel, precision: Precision) -> str:
     """Why the model can't be run at this precision on a GPU, empty if it can."""
     if precision == "bf16":
         return "ONNX Runtime has no kernels in bfloat16 for most operators; say: --precision fp16"
-    types = _types(model)
+    types = float_types(model)
     if types <= {"float32"} or (precision == "fp16" and types <= {"float16", "float32"}):
         return ""
     listed = " and ".join(sorted(types))
@@ -187,19 +187,13 @@ def _refusal(model: WholeModel, precision: Precision) -> str:
     """Why the model can't be run at this precision on the CPU, empty if it can."""
     if precision == "tf32":
         return "TF32 is a mode of GPUs; a CPU has none"
-    types = _types(model)
+    types = float_types(model)
     if types <= {PRECISIONS[precision].element_type}:
         return ""
     return (
         f"ONNX Runtime runs a model on the CPU in the types that its file has, "
         f"{' and '.join(sorted(types))}: export it at {precision}, or name its own precision"
     )
-
-
-def _types(model: WholeModel) -> set[str]:
-    """The types of floats that the model's file has."""
-    arrays = (*model.weights.values(), *model.inputs.values())
-    return {str(array.dtype) for array in arrays if array.dtype.name in FLOATS}
 
 
 def _executions(run_us: float, nodes: int) -> int:

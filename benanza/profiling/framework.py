@@ -83,13 +83,22 @@ def framework_named(name: str) -> Framework:
     try:
         made: Framework = known[name].load()()
     except ImportError as error:
-        how = _installation(known[name])
+        how = _installation(known[name], error.name or name)
         raise BenanzaError(f"framework {name} can't be loaded: {error}; {how}") from error
     return made
 
 
-def _installation(entry: EntryPoint) -> str:
-    """How to install what a framework needs: an extra of its package may have its name."""
-    if entry.dist and entry.name in (entry.dist.metadata.get_all("Provides-Extra") or ()):
-        return f"say: pip install '{entry.dist.name}[{entry.name}]'"
-    return "install it"
+def _installation(entry: EntryPoint, missing: str) -> str:
+    """How to install what a framework needs: an extra of its package may have its name, or ask for
+    the package that is missing.
+    """
+    if entry.dist is None:
+        return "install it"
+    requirements = entry.dist.requires or ()
+    extras = [
+        extra
+        for extra in entry.dist.metadata.get_all("Provides-Extra") or ()
+        if extra == entry.name
+        or any(each.startswith(missing) and f"extra == '{extra}'" in each for each in requirements)
+    ]
+    return f"say: pip install '{entry.dist.name}[{extras[0]}]'" if extras else "install it"

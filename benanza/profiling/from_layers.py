@@ -8,13 +8,13 @@ from math import prod
 import numpy as np
 from onnx import GraphProto, ModelProto, helper, numpy_helper
 
+from benanza.profiling.made_up import Weights
 from benanza_ingest.errors import ModelError
 from benanza_ingest.extract import Wired
 from benanza_ingest.groups.quantised.units import DEQUANTISE, QUANTISE
 from benanza_ingest.states.as_written import nodes_as_written
 from benanza_runner.arrays import Array
 from benanza_runner.onnx_layers.layer_model import placeholder
-from benanza_runner.onnx_layers.random_values import random_value
 from benanza_schemas.element_types import TO_ONNX
 from benanza_schemas.layer import OMITTED
 
@@ -46,6 +46,7 @@ def from_layers(file: ModelProto, wired_model: Wired) -> tuple[ModelProto, dict[
     graph = wired_model.graph
     whole = GraphProto(name="whole")
     weights: dict[str, Array] = {}
+    made_up = Weights()
     nodes = nodes_as_written(graph, wired_model.states)
     for node, extracted in zip(nodes, wired_model.wiring.layers, strict=True):
         layer = extracted.layer
@@ -74,7 +75,7 @@ def from_layers(file: ModelProto, wired_model: Wired) -> tuple[ModelProto, dict[
                 weights[name] = known
                 continue
             tensor = layer.tensors[index]
-            weights[name] = random_value(layer, index)
+            weights[name] = made_up.of(layer, index)
             whole.initializer.append(placeholder(name, TO_ONNX[tensor.dtype], tensor.shape))
     written = {tensor.name for tensor in whole.initializer if tensor.raw_data}
     whole.input.extend(wired_model.binding.inputs)

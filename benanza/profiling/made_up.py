@@ -1,6 +1,6 @@
 """Inputs, and weights that a file lacks, made up so that what reads them directly takes them."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 import msgspec
@@ -10,7 +10,28 @@ from benanza_ingest.errors import ModelError
 from benanza_ingest.resolving.types import TensorType
 from benanza_runner.arrays import Array
 from benanza_runner.onnx_layers.random_values import is_ruled, random_value
+from benanza_schemas.element_types import FLOATS
 from benanza_schemas.layer import OMITTED, Layer, Operator, Tensor
+
+
+class Weights:
+    """Makes weights up, no two of them alike: what equal ones compute of one input, a framework may
+    compute once.
+    """
+
+    def __init__(self) -> None:
+        self._made: Counter[tuple[str, tuple[int, ...]]] = Counter()
+
+    def of(self, layer: Layer, index: int) -> Array:
+        """Random elements for a tensor of a layer, as layers are measured with. What an operator
+        doesn't take every number for stays as it is.
+        """
+        made = random_value(layer, index)
+        if made.dtype.name not in FLOATS or is_ruled(layer, index):
+            return made
+        key = made.dtype.name, made.shape
+        self._made[key] += 1
+        return np.roll(made, self._made[key] - 1)
 
 
 class Readers:
@@ -18,6 +39,7 @@ class Readers:
 
     def __init__(self) -> None:
         self._places: dict[str, list[tuple[Layer, int]]] = defaultdict(list)
+        self._weights = Weights()
 
     def add(self, layer: Layer, inputs: Sequence[str]) -> None:
         """Adds a layer of one operator, which reads values of these names."""
@@ -26,9 +48,14 @@ class Readers:
                 self._places[name].append((layer, index))
 
     def weight(self, name: str, dtype: str, shape: tuple[int, ...]) -> Array:
-        """Random elements, as layers are measured with. Raises `ModelError` for text."""
+        """As of `Weights`; zeros of integers that no direct reader rules, which may be indices of
+        a table of any size further on. Raises `ModelError` for text.
+        """
         _check(name, dtype)
-        return random_value(self._together(name, Tensor(dtype, shape, constant=True)), 0)
+        together = self._together(name, Tensor(dtype, shape, constant=True))
+        if dtype in ("int32", "int64") and not is_ruled(together, 0):
+            return np.zeros(shape, dtype)
+        return self._weights.of(together, 0)
 
     def input(self, name: str, known: TensorType) -> Array:
         """Random elements where a reader doesn't take all; else random numbers, or, of other types

@@ -5,7 +5,7 @@ can be joined to these.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from onnx import GraphProto, ModelProto, NodeProto
@@ -21,6 +21,7 @@ from benanza_ingest.reading.parse import decode, inlined, subgraphs
 from benanza_ingest.resolving.bind import bind
 from benanza_ingest.states.as_written import nodes_as_written
 from benanza_runner.arrays import Array
+from benanza_schemas.element_types import FLOATS
 
 Arrays = dict[str, Array]
 
@@ -47,6 +48,17 @@ class WholeModel(NamedTuple):
 def positions_in(name: str) -> tuple[int, ...]:
     """The positions of the layers that a framework's name of a node mentions."""
     return tuple(int(position) for position in _NAMED.findall(name))
+
+
+def named_after(positions: Iterable[int]) -> str:
+    """A name in which `positions_in` finds these positions."""
+    return "".join(f"benanza_layer_{position}_" for position in positions)
+
+
+def float_types(model: WholeModel) -> set[str]:
+    """The types of floats that the model's file has."""
+    arrays = (*model.weights.values(), *model.inputs.values())
+    return {str(array.dtype) for array in arrays if array.dtype.name in FLOATS}
 
 
 def whole_model(
@@ -120,6 +132,6 @@ def _name(node: NodeProto, written: Mapping[str, int], other: str, prefix: str =
     for body in bodies:
         for number, inner_node in enumerate(body.node):
             positions |= _name(inner_node, written, f"{other}{number}_", inner)
-    named = "".join(f"benanza_layer_{position}_" for position in sorted(positions))
+    named = named_after(sorted(positions))
     node.name = named if named and not bodies else other + named
     return positions

@@ -12,6 +12,7 @@ from benanza.profiling.framework import Configuration, Framework, Profile
 from benanza.profiling.whole_model import WholeModel
 from benanza.pytorch.calls import framework_calls
 from benanza.pytorch.export import program
+from benanza.pytorch.from_onnx import NoCounterpartError, from_onnx
 from benanza.pytorch.looking import looked_at
 from benanza.pytorch.metadata import MODEL
 from benanza.pytorch.models import case
@@ -86,9 +87,10 @@ class PyTorchFramework(Framework):
         self, model: WholeModel, precision: Precision, configuration: Configuration
     ) -> Profile:
         """Times the PyTorch model that the file was exported of, with its inputs at this batch
-        size. Calls are those of eager configurations.
+        size. Calls are those of eager configurations: the nodes of the FX graph of which the file
+        was made are run one by one.
 
-        The nodes of the FX graph of which the file was made are run one by one.
+        A file from elsewhere is translated, if it has but few operators, and has no calls.
         """
         refusal = self._refusal(model, precision)
         if refusal:
@@ -99,10 +101,15 @@ class PyTorchFramework(Framework):
             torch._dynamo.reset()
             prepared = self._prepared(model, precision, configuration)
             times = self._times(prepared, configuration)
+        except NoCounterpartError as error:
+            return Profile(
+                failure="it was not exported by `benanza export`, and not all of it is translated: "
+                f"{error}; say: benanza export NAME -o FILE"
+            )
         except Exception as error:  # noqa: BLE001  # PyTorch's errors share no narrower base
             return Profile(failure=_reason(error))
         profile = Profile(times)
-        if _is_eager(configuration):
+        if _is_eager(configuration) and MODEL in model.metadata:
             try:
                 profile = Profile(times, *_calls(model, prepared, times.median_us))
             except Exception as error:  # noqa: BLE001  # the time of the run is worth having
@@ -112,11 +119,6 @@ class PyTorchFramework(Framework):
 
     def _refusal(self, model: WholeModel, precision: Precision) -> str:
         """Why the model can't be run so, empty if it can."""
-        if MODEL not in model.metadata:
-            return (
-                "it was not exported by `benanza export`, so PyTorch doesn't know it; "
-                "say: benanza export NAME -o FILE"
-            )
         if self._device == "cpu" and precision != "fp32":
             return f"PyTorch runs models at {precision} on a GPU only; say: --precision fp32"
         return ""
@@ -125,7 +127,10 @@ class PyTorchFramework(Framework):
         self, model: WholeModel, precision: Precision, configuration: Configuration
     ) -> Prepared:
         batch = next(iter(model.inputs.values())).shape[0]
-        module, inputs = _case(model.metadata[MODEL], batch)
+        if MODEL in model.metadata:
+            module, inputs = _case(model.metadata[MODEL], batch)
+        else:
+            module, inputs = from_onnx(model)
         way = TorchConfiguration(
             nhwc=configuration.options[LAYOUT] == NHWC,
             compiled=COMPILED.items() <= configuration.options.items(),

@@ -32,7 +32,8 @@ from benanza_schemas.layer import Precision
     "--framework",
     default="onnxruntime",
     metavar="NAME",
-    help="What runs the models: onnxruntime, pytorch, or one that another package brings.",
+    help="What runs the models: onnxruntime, openvino, pytorch, or one that another package "
+    "brings.",
     show_default=True,
 )
 @click.option(

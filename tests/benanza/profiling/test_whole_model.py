@@ -272,3 +272,38 @@ def test_queries_behind_a_buffer_run_in_a_model_that_is_made_of_layers() -> None
     assert [node.op_type for node in found.proto.graph.node] == ["Concat", "Concat", "Attention"]
     session = Session(found.proto, found.weights, found.inputs, CPU, threads=1)
     assert session.call().us > 0
+
+
+def test_weights_that_are_made_up_differ() -> None:
+    """Else a framework that finds equal constants computes equal products once."""
+    text = """
+    g (float[4, 8] x) => (float[4, 8] y)
+    <float[8, 8] q = ["location": "q"], float[8, 8] k = ["location": "k"],
+     float[8, 8] v = ["location": "v"]> {
+        a = MatMul(x, q)
+        b = MatMul(x, k)
+        c = MatMul(x, v)
+        y = Sum(a, b, c)
+    }
+    """
+    for batch in (None, 2):  # as the file is, and made of its layers
+        weights = whole_model(content(text), batch).weights
+        assert len(weights) == 3
+        assert len({array.tobytes() for array in weights.values()}) == 3
+        assert len({np.sort(array, axis=None).tobytes() for array in weights.values()}) == 1
+
+
+def test_indices_that_the_file_lacks_are_in_range_also_behind_other_operators() -> None:
+    """As the types of tokens are in BERT, of which there are two."""
+    text = """
+    g (float[1, 4, 2] x) => (float[1, 4, 2] y)
+    <int64[1, 512] types = ["location": "types"], int64[1] zero = {0}, int64[1] four = {4},
+     int64[1] one = {1}, float[2, 2] table = ["location": "table"]> {
+        few = Slice(types, zero, four, one)
+        rows = Gather(table, few)
+        y = Add(x, rows)
+    }
+    """
+    found = whole_model(content(text))
+    session = Session(found.proto, found.weights, found.inputs, CPU, threads=1)
+    assert session.call().us > 0

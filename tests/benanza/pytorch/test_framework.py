@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from benanza.profiling.framework import Framework, Profile, framework_named
-from benanza.profiling.whole_model import WholeModel
+from benanza.profiling.whole_model import WholeModel, whole_model
 from benanza_ingest.extract import extract
 from benanza_runner import nvidia
 from benanza_runner.cpu import available_cores, cpu_name
 from benanza_schemas.events import device
 from tests.benanza.profiling.framework_contract import FrameworkContract, small_model
 from tests.benanza.pytorch.tiny import exported, need_pytorch, tiny_model
+from tests.ingest.onnx_text import content
 
 need_pytorch()
 
@@ -100,6 +101,20 @@ def test_every_configuration_has_times(pytorch: PyTorchFramework, tiny: WholeMod
 def test_a_model_that_was_not_exported_by_us_is_refused(pytorch: PyTorchFramework) -> None:
     found = profiled(pytorch, small_model(), "eager")
     assert "was not exported by `benanza export`" in found.failure
+
+
+def test_a_net_of_few_operators_is_translated_and_has_no_calls(pytorch: PyTorchFramework) -> None:
+    text = """
+    g (float[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y)
+    <float[4, 4, 3, 3] w = ["location": "w"]> {
+        a = Conv <pads = [1, 1, 1, 1]> (x, w)
+        y = Relu(a)
+    }
+    """
+    found = profiled(pytorch, whole_model(content(text)), "eager, channels last")
+    assert found.failure == ""
+    assert found.times is not None
+    assert found.calls == ()
 
 
 def test_without_feature_maps_there_is_no_layout_to_choose(

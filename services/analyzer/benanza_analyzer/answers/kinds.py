@@ -25,9 +25,12 @@ faster; and those in which the framework isn't slower.
 CONVERSIONS = frozenset(
     "Cast Identity MemcpyFromHost MemcpyToHost ReorderInput ReorderOutput Reshape Squeeze "
     "Transpose Unsqueeze "
+    "Convert Reorder "
     "aten._to_copy aten.clone aten.contiguous aten.copy aten.permute aten.to".split()
 )
-"""What ONNX Runtime and PyTorch put around operators to give values other types or layouts."""
+"""What ONNX Runtime, OpenVINO and PyTorch put around operators to give values other types or
+layouts.
+"""
 
 
 class Inefficiency(Document, frozen=True):

@@ -1,0 +1,1 @@
+"""OpenVINO as a framework, which runs whole models on the CPU. It needs the extra `cpu`."""

@@ -1,0 +1,1 @@
+"""How long frameworks take for whole models on a CPU, beside their bounds."""

@@ -49,6 +49,11 @@ class TestOpenVino(FrameworkContract):
     def profile(self) -> Profile:
         return _profiled()
 
+    @pytest.mark.alone
+    def test_calls_follow_each_other_within_a_run(self, profile: Profile) -> None:
+        """Its calls are timed in other runs than the whole, so nothing may run beside both."""
+        super().test_calls_follow_each_other_within_a_run(profile)
+
 
 def _outputs(model: WholeModel, folder: Path) -> list[Array]:
     core = ov.Core()

@@ -1,0 +1,74 @@
+"""A layer as OpenVINO reads it, and what it runs of it."""
+
+from collections.abc import Iterator
+
+import openvino as ov
+from onnx import ModelProto, numpy_helper
+
+from benanza_runner.arrays import Array
+from benanza_runner.onnx_layers.layer_model import LayerModel
+from benanza_runner.onnxruntime.copies import replicated
+from benanza_runner.onnxruntime.graph import UNFOLDED_FROM_BYTES
+
+NO_CALLS = frozenset(("Const", "Input", "Output"))
+CONVERSION = "Reorder"
+"""Conversions of layouts and types; a Transpose alone may be one."""
+
+
+def read(core: ov.Core, model: LayerModel, copies: int) -> ov.Model:
+    """So many copies of the layer, with inputs of their own and the same weights.
+
+    With the same inputs, copies would share the conversion of what they read. Raises whatever
+    OpenVINO raises when it doesn't know an operator.
+    """
+    proto = replicated(model.proto, copies, own_inputs=True)
+    large = {
+        name: array
+        for name, array in model.constants.items()
+        if array.nbytes >= UNFOLDED_FROM_BYTES and "int" not in array.dtype.name
+    }
+    _with_weights(proto, model, large)
+    made = core.read_model(proto.SerializeToString())
+    for parameter in made.get_parameters():
+        name = parameter.get_friendly_name()
+        if name in large:
+            weights = ov.op.Constant(tensor(large[name]), shared_memory=True)
+            parameter.output(0).replace(weights.output(0))
+            made.remove_parameter(parameter)
+    return made
+
+
+def _with_weights(proto: ModelProto, model: LayerModel, large: dict[str, Array]) -> None:
+    """Puts the weights into the model. The large ones, which would take long, become inputs."""
+    for initializer in list(proto.graph.initializer):
+        name = initializer.name
+        if name in large:
+            proto.graph.initializer.remove(initializer)
+            info = proto.graph.input.add(name=name)
+            info.type.tensor_type.elem_type = initializer.data_type
+            for size in initializer.dims:
+                info.type.tensor_type.shape.dim.add(dim_value=size)
+        elif name in model.constants:
+            initializer.CopyFrom(numpy_helper.from_array(model.constants[name], name))
+
+
+def tensor(array: Array) -> ov.Tensor:
+    """An array as OpenVINO takes it, on the same memory; bfloat16 by its bits."""
+    if array.dtype.name == "bfloat16":
+        return ov.Tensor(array.view("uint16"), array.shape, ov.Type.bf16)
+    return ov.Tensor(array, shared_memory=True)
+
+
+def executed(compiled: ov.CompiledModel) -> list[str]:
+    """The operators that run, in order, each with the name of its implementation."""
+    kinds = list(_kinds(compiled))
+    calls = [name for kind, name in kinds if kind != CONVERSION]
+    return calls or [name for kind, name in kinds if kind == CONVERSION]
+
+
+def _kinds(compiled: ov.CompiledModel) -> Iterator[tuple[str, str]]:
+    for node in compiled.get_runtime_model().get_ordered_ops():
+        said = node.get_rt_info()
+        kind = said["layerType"].astype(str)
+        if kind not in NO_CALLS:
+            yield kind, f"{kind} {said['primitiveType'].astype(str)}"

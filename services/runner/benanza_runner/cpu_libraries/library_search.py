@@ -17,7 +17,7 @@ from benanza_runner.onnxruntime.copies import copies_for
 from benanza_runner.onnxruntime.copies_timer import TimedCopies, timed_calls
 from benanza_runner.variants import timed_variant
 from benanza_schemas.events import Variant
-from benanza_schemas.layer import Layer, Precision
+from benanza_schemas.layer import Layer
 from benanza_schemas.vocabulary import StoppedBy
 
 PRUNE_FACTOR = 10.0

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, partial
-
 from math import prod
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A layer as OpenVINO reads it, and what it runs of it."""
 
-from collections.abc import Iterator
-
 import openvino as ov
 from onnx import ModelProto, numpy_helper
 
@@ -10,9 +8,10 @@ from benanza_runner.onnx_layers.layer_model import LayerModel
 from benanza_runner.onnxruntime.copies import replicated
 from benanza_runner.onnxruntime.graph import UNFOLDED_FROM_BYTES
 
-NO_CALLS = frozenset(("Const", "Input", "Output"))
-CONVERSION = "Reorder"
-"""Conversions of layouts and types; a Transpose alone may be one."""
+CONSTANT = "Const"
+BORDERS = frozenset(("Input", "Output"))
+LEFT_OUT = frozenset(("Reorder", "Reshape"))
+"""Conversions of layouts and types, and views."""
 
 
 def read(core: ov.Core, model: LayerModel, copies: int) -> ov.Model:
@@ -60,15 +59,18 @@ def tensor(array: Array) -> ov.Tensor:
 
 
 def executed(compiled: ov.CompiledModel) -> list[str]:
-    """The operators that run, in order, each with the name of its implementation."""
-    kinds = list(_kinds(compiled))
-    calls = [name for kind, name in kinds if kind != CONVERSION]
-    return calls or [name for kind, name in kinds if kind == CONVERSION]
+    """The operators that run at each call, in order, each with the name of its implementation.
 
-
-def _kinds(compiled: ov.CompiledModel) -> Iterator[tuple[str, str]]:
+    Views and conversions of layouts or types count only where there is nothing else.
+    """
+    constant: set[str] = set()
+    ran: dict[bool, list[str]] = {True: [], False: []}
     for node in compiled.get_runtime_model().get_ordered_ops():
         said = node.get_rt_info()
         kind = said["layerType"].astype(str)
-        if kind not in NO_CALLS:
-            yield kind, f"{kind} {said['primitiveType'].astype(str)}"
+        before = [value.get_node().get_friendly_name() for value in node.input_values()]
+        if kind == CONSTANT or (before and constant.issuperset(before)):
+            constant.add(node.get_friendly_name())
+        elif kind not in BORDERS:
+            ran[kind in LEFT_OUT].append(f"{kind} {said['primitiveType'].astype(str)}")
+    return ran[False] or ran[True]

@@ -12,11 +12,11 @@ from onnx import TensorProto, helper
 from benanza_runner.arrays import Array
 from benanza_runner.cpu_libraries.cpu_library import Calls, CpuCandidate, CpuWork
 from benanza_runner.cpu_libraries.openvino.graph import executed, read, tensor
+from benanza_runner.cpu_libraries.openvino.messages import said
 from benanza_runner.cuda.candidate import refused
 from benanza_runner.measuring.clock import clocked
 from benanza_runner.measuring.sampling import Timing
 from benanza_runner.onnx_layers.layer_model import IR_VERSION, LayerModel
-from benanza_runner.reasons import short_reason
 from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.events import MAX_NAME_LENGTH, Variant
 from benanza_schemas.layer import Layer, Precision
@@ -62,7 +62,7 @@ class OpenVino:
             compiled = self._compiled(work.model, 1, work.precision, work.threads)
             ran = executed(compiled)
         except Exception as error:  # noqa: BLE001  # its errors are RuntimeErrors of many kinds
-            yield refused(self.library, title, layout, short_reason(str(error)))
+            yield refused(self.library, title, layout, said(error))
             return
         if reason := _not_as_asked(work.layer, ran):
             yield refused(self.library, title, layout, reason)

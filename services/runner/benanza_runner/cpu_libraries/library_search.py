@@ -15,6 +15,7 @@ from benanza_runner.measuring.stopping import Rule
 from benanza_runner.onnx_layers.precision import retyped
 from benanza_runner.onnxruntime.copies import copies_for
 from benanza_runner.onnxruntime.copies_timer import TimedCopies, timed_calls
+from benanza_runner.reasons import short_reason
 from benanza_runner.variants import timed_variant
 from benanza_schemas.events import Variant
 from benanza_schemas.layer import Layer
@@ -77,11 +78,19 @@ class LibrarySearch:
 
         The reference is computed of `exact`, the layer with the types that it was ingested with.
         `name` tells this work from other work. `fastest_us` is the best time of the layer so far,
-        in microseconds, and infinite if there is none. Raises what `reference` raises.
+        in microseconds, and infinite if there is none.
         """
         if not self._libraries:
             return []
-        known = reference(retyped(exact, "fp32"), work.precision, work.threads)
+        try:
+            known = reference(retyped(exact, "fp32"), work.precision, work.threads)
+        except Exception as error:  # noqa: BLE001  # ONNX Runtime's errors share no narrower base
+            reason = f"its result can't be checked: ONNX Runtime: {short_reason(str(error))}"
+            title = work.layer.title()
+            return [
+                Found(refused(library.library, title, "", reason), Borders())
+                for library in self._libraries
+            ]
         work = work._replace(model=given_as_known(work.model, known))
         found, screened = [], []
         for library in self._libraries:

@@ -203,6 +203,8 @@ class OnnxRuntime(Runtime):
             failed = [self._failed(layer, form) for form in forms if _not_as_asked(layer, form)]
             forms = [form for form in forms if not _not_as_asked(layer, form)]
             changes, times = self._changes_and_times(layer, forms, failed, provider)
+        except MemoryError:
+            raise
         except Exception as error:  # noqa: BLE001  # ONNX Runtime's errors share no narrower base
             reason = _onnxruntimes(error)
             failure = Variant(library=self._library, algorithm=layer.title(), failure=reason)

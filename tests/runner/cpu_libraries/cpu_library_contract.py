@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -55,14 +54,18 @@ class Sample(NamedTuple):
     found: list[CpuCandidate | Variant]
 
 
-@cache
+_OFFERED: dict[str, dict[str, Sample]] = {}
+
+
 def offered_by(library: CpuLibrary) -> dict[str, Sample]:
-    """What the library offers for each sample."""
-    works = {name: work_of(name) for name in SAMPLES}
-    return {
-        name: Sample(work, known, list(library.candidates(work)))
-        for name, (work, known) in works.items()
-    }
+    """What the library offers for each sample; each is asked once, which takes a while."""
+    if library.library not in _OFFERED:
+        works = {name: work_of(name) for name in SAMPLES}
+        _OFFERED[library.library] = {
+            name: Sample(work, known, list(library.candidates(work)))
+            for name, (work, known) in works.items()
+        }
+    return _OFFERED[library.library]
 
 
 class CpuLibraryContract(ABC):

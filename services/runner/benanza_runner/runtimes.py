@@ -4,7 +4,6 @@ Others than Benanza's own are entry points of the group `benanza.runtimes`: func
 arguments and results of `open_cuda`.
 """
 
-import os
 from collections.abc import Callable
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -29,7 +28,7 @@ CUDA = "benanza_runner.cuda.runtime:CudaRuntime"
 JOURNAL = "cuda-variants-running"
 CPU_JOURNAL = "cpu-variants-running"
 """The files in the data folder that say which variant is being run, one for each worker of a GPU,
-and one for each process that measures on the CPU.
+and one for the CPU.
 """
 
 MOST_TRIES = 5
@@ -84,7 +83,7 @@ def open_cuda(settings: Settings) -> Opened:
 def open_onnxruntime(settings: Settings) -> Opened:
     """ONNX Runtime, on the GPU if it can use one, else on the CPU, beside other libraries."""
     settings.data.mkdir(parents=True, exist_ok=True)
-    journal = settings.data / f"{CPU_JOURNAL}-{os.getpid()}"
+    journal = settings.data / CPU_JOURNAL
     journal.unlink(missing_ok=True)
     arguments: dict[str, str | int | bool] = {"device": device(), "journal": str(journal)}
     return IsolatedRuntime(ONNX_RUNTIME, arguments, _limits(settings)._replace(tries=MOST_TRIES))

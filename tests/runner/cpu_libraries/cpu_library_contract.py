@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +32,9 @@ SAMPLES = (
     "experts with swiglu",
 )
 """Layers of several kinds; no library knows all of them."""
+
+ROUNDS = 4
+"""Another program may hold the processor during any of them."""
 
 LAYOUTS = ("", "NCHW", BLOCKS)
 
@@ -136,11 +140,12 @@ class CpuLibraryContract(ABC):
         _, _, some = offered["gemm"]
         candidate, *_ = _candidates(some)
         copies = min(8, candidate.most_copies)
-        least_us = {}
-        for count in (1, copies):
-            with candidate.open(count) as calls:
-                least_us[count] = min(calls.call().us for _ in range(50))
-        assert least_us[copies] > least_us[1] * copies / 3
+        least_us = {1: inf, copies: inf}
+        for _ in range(ROUNDS):
+            for count, us in least_us.items():
+                with candidate.open(count) as calls:
+                    least_us[count] = min(us, *(calls.call().us for _ in range(20)))
+        assert least_us[copies] > least_us[1] * copies / 4
 
     def test_an_empty_call_takes_little(self, library: CpuLibrary) -> None:
         assert 0 < library.empty_call_us(1) < 1_000

@@ -5,6 +5,8 @@ import os
 import numpy as np
 import pytest
 
+pytest.importorskip("openvino")
+
 from benanza_runner.cpu_libraries.cpu_library import Borders, CpuCandidate, CpuLibrary, CpuWork
 from benanza_runner.cpu_libraries.openvino.library import MOST_RESULT_BYTES, OpenVino
 from benanza_runner.onnx_layers.layer_model import layer_model

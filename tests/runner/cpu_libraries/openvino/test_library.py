@@ -2,13 +2,14 @@
 
 import os
 
-import numpy as np
 import pytest
 
 pytest.importorskip("openvino")
 
+from benanza_runner.cpu_libraries.check import why_wrong
 from benanza_runner.cpu_libraries.cpu_library import Borders, CpuCandidate, CpuLibrary, CpuWork
 from benanza_runner.cpu_libraries.openvino.library import MOST_RESULT_BYTES, OpenVino
+from benanza_runner.cuda.reference import reference
 from benanza_runner.onnx_layers.layer_model import layer_model
 from benanza_runner.onnx_layers.precision import retyped
 from benanza_schemas.events import Variant
@@ -63,15 +64,26 @@ def test_an_operator_that_it_does_not_know_has_a_reason(library: OpenVino) -> No
 
 @pytest.mark.parametrize("precision", ["fp16", "bf16"])
 def test_it_reads_and_writes_16_bits(library: OpenVino, precision: Precision) -> None:
-    candidate = offered(
-        library, single("MatMul", 13, (floats(8, 64), weights(64, 32)), (floats(8, 32),)), precision
-    )
+    layer = single("MatMul", 13, (floats(8, 64), weights(64, 32)), (floats(8, 32),))
+    known = reference(layer, precision, threads=1)
+    candidate = offered(library, layer, precision)
     assert isinstance(candidate, CpuCandidate)
     with candidate.open(1) as calls:
         calls.call()
-        (result,) = calls.results().values()
-    assert result.dtype.itemsize == 2
-    assert np.isfinite(result.astype(np.float32)).all()
+        results = calls.results()
+    assert {array.dtype.itemsize for array in results.values()} == {2}
+    assert not why_wrong(results, known.outputs, layer, precision)
+
+
+def test_it_reads_a_single_number(library: OpenVino) -> None:
+    x = floats(4, 4)
+    layer = single("Mul", 14, (x, floats()), (x,))
+    known = reference(layer, "fp32", threads=1)
+    candidate = offered(library, layer)
+    assert isinstance(candidate, CpuCandidate)
+    with candidate.open(1) as calls:
+        calls.call()
+        assert not why_wrong(calls.results(), known.outputs, layer, "fp32")
 
 
 def test_results_of_all_copies_stay_in_the_first_caches(library: OpenVino) -> None:

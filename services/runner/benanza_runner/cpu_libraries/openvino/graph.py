@@ -1,5 +1,6 @@
 """A layer as OpenVINO reads it, and what it runs of it."""
 
+import numpy as np
 import openvino as ov
 from onnx import ModelProto, numpy_helper
 
@@ -10,6 +11,13 @@ from benanza_runner.onnxruntime.graph import UNFOLDED_FROM_BYTES
 
 CONSTANT = "Const"
 BORDERS = frozenset(("Input", "Output"))
+BY_BITS = {
+    "bfloat16": ov.Type.bf16,
+    "float8_e4m3fn": ov.Type.f8e4m3,
+    "float8_e5m2": ov.Type.f8e5m2,
+}
+"""Types that NumPy lacks, of which OpenVINO takes and gives the bits."""
+
 LEFT_OUT = frozenset(("Reorder", "Reshape"))
 """Conversions of layouts and types, and views."""
 
@@ -52,10 +60,24 @@ def _with_weights(proto: ModelProto, model: LayerModel, large: dict[str, Array])
 
 
 def tensor(array: Array) -> ov.Tensor:
-    """An array as OpenVINO takes it, on the same memory; bfloat16 by its bits."""
-    if array.dtype.name == "bfloat16":
-        return ov.Tensor(array.view("uint16"), array.shape, ov.Type.bf16)
+    """An array as OpenVINO takes it, on the same memory; a single number is copied."""
+    if array.dtype.name in BY_BITS:
+        bits = array.view(f"uint{8 * array.itemsize}")
+        return ov.Tensor(bits, array.shape, BY_BITS[array.dtype.name])
+    if not array.shape:
+        number = ov.Tensor(ov.Type(array.dtype), ov.Shape())
+        number.data[...] = array
+        return number
     return ov.Tensor(array, shared_memory=True)
+
+
+def array_of(result: ov.Tensor) -> Array:
+    """A copy of what OpenVINO computed."""
+    array = np.array(result.data)
+    for name, element in BY_BITS.items():
+        if result.element_type == element:
+            return array.view(name)
+    return array
 
 
 def executed(compiled: ov.CompiledModel) -> list[str]:

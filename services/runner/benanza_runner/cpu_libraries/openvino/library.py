@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 
 from benanza_runner.arrays import Array
 from benanza_runner.cpu_libraries.cpu_library import Calls, CpuCandidate, CpuWork
-from benanza_runner.cpu_libraries.openvino.graph import executed, read, tensor
+from benanza_runner.cpu_libraries.openvino.graph import array_of, executed, read, tensor
 from benanza_runner.cpu_libraries.openvino.messages import said
 from benanza_runner.cuda.candidate import refused
 from benanza_runner.measuring.clock import clocked
@@ -138,11 +138,7 @@ class OpenVinoCalls:
 
     def results(self) -> Mapping[str, Array]:
         """Those of the first copy."""
-        return {name: _array(self._request.get_tensor(f"{name}/0")) for name in self._outputs}
-
-
-def _array(result: ov.Tensor) -> Array:
-    return np.array(result.data)
+        return {name: array_of(self._request.get_tensor(f"{name}/0")) for name in self._outputs}
 
 
 def _not_as_asked(layer: Layer, ran: list[str]) -> str:

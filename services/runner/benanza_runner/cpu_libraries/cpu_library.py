@@ -44,9 +44,10 @@ class Borders(NamedTuple):
 class CpuWork(NamedTuple):
     """A layer to be run: its types are those of the precision.
 
-    `model` is the layer as it stands, with its inputs and weights, as ONNX has them. The names of
-    its results are those of the model's outputs. `as_onnx` are the borders of whatever runs the
-    layer with feature maps as ONNX has them. A candidate may use so many `threads`.
+    `model` is the layer as it stands, with its inputs and weights, as ONNX has them: those of which
+    the reference was computed. Its results are called as the model's outputs are. `as_onnx` are the
+    borders of whatever runs the layer with feature maps as ONNX has them. A candidate may use so
+    many `threads`.
     """
 
     layer: Layer

@@ -185,6 +185,8 @@ class OnnxRuntime(Runtime):
         if own.failure and not others:
             return Outcome(failure=own.failure)
         variants = [*own.timed, *others]
+        if all(variant.failure for variant in variants):
+            return Outcome(variants=(*variants, *own.failed), environment=environment)
         environment["seconds"] = f"{time.perf_counter() - started:.3f}"
         if own.times:
             environment["copies"] = str(own.times[-1].copies)
@@ -199,7 +201,7 @@ class OnnxRuntime(Runtime):
         borders = _as_onnx(model, provider, precision)
         try:
             forms = forms_of(layer, model, provider, precision)
-            borders = Borders(*forms[0][1:4])
+            borders = Borders(forms[0].layout, forms[0].reads, forms[0].writes)
             failed = [self._failed(layer, form) for form in forms if _not_as_asked(layer, form)]
             forms = [form for form in forms if not _not_as_asked(layer, form)]
             changes, times = self._changes_and_times(layer, forms, failed, provider)
@@ -234,13 +236,12 @@ class OnnxRuntime(Runtime):
         work = CpuWork(retyped(layer, precision), model, precision, self._threads, own.borders)
         fastest_us = min((time_us(variant)[0] for variant in own.timed), default=inf)
         name = f"{fingerprint_of_canonical(layer)} {precision}"
-        variants = []
-        for variant, borders in self._others.found(work, layer, name, fastest_us):
-            changed = variant
-            if not variant.failure:
-                changed = _with_changes(variant, self._conversions.around(borders))
-            variants.append(changed)
-        return variants
+        return [
+            variant
+            if variant.failure
+            else _with_changes(variant, self._conversions.around(borders))
+            for variant, borders in self._others.found(work, layer, name, fastest_us)
+        ]
 
     def _network(self, layer: Layer, model: LayerModel) -> Outcome:
         environment = _environment()

@@ -33,8 +33,8 @@ MOST_COPIES = 32
 
 MOST_RESULT_BYTES = 1_000_000
 """The most that the results of all copies may take, which are next to each other: more leaves the
-first caches. Bound to the same memory, OpenVINO gets memory anew at each call, which takes ten
-times as long as a small layer.
+first caches. If several results are bound to the same memory, OpenVINO gets other memory anew at
+each call, which takes longer than the copies do.
 """
 
 EMPTY_CALLS = 200

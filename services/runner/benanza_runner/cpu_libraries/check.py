@@ -34,13 +34,16 @@ def why_wrong(
     empty string if they are.
 
     The error is ‖result − expected‖ / ‖expected‖, the tolerance that of the precision. Integers are
-    exact, unless they were rounded: then a few of 8 bits may be the next ones.
+    exact, unless they were rounded: then a few of 8 bits may be the next ones. Of
+    shapes only the size counts: the rest is a view.
     """
     for index, wanted in zip(layer.outputs, expected, strict=True):
         result = results[f"t{index}"]
-        if result.shape != wanted.shape:
+        if result.size != wanted.size:
             return f"wrong result: it has the shape {result.shape} and not {wanted.shape}"
-        reason = wrong(relative_error(result, wanted), _allowed(layer, index, precision))
+        reason = wrong(
+            relative_error(result.reshape(wanted.shape), wanted), _allowed(layer, index, precision)
+        )
         if reason:
             return reason
     return ""

@@ -15,6 +15,7 @@ from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_backbone.model_sources import BucketSource, FolderSource
 from benanza_backbone.settings import Settings
 from benanza_ingest.reading.object_store import check_bucket
+from benanza_runner.cpu_libraries.installed import not_installed
 from benanza_runner.runtimes import open_runtime
 
 TIMEOUT_S = 5.0
@@ -125,4 +126,7 @@ def _runtime(settings: Settings) -> str:
     with open_runtime("auto", settings) as runtime:
         system = runtime.system()
     where = system.accelerator or system.cpu
-    return f"{system.runtime} answers on {where}, {plural(system.threads, 'thread')}"
+    versions = ", ".join(f"{name} {version}" for name, version in system.libraries.items())
+    said = f"{system.runtime} answers on {where}, {plural(system.threads, 'thread')}: {versions}"
+    missing = () if system.accelerator else not_installed()
+    return f"{said}; the extra cpu would bring {' and '.join(missing)}" if missing else said

@@ -10,7 +10,7 @@ from benanza_backbone.settings import Settings, load
 from benanza_runner import runtimes
 from benanza_runner.cuda.available import why_unavailable
 from benanza_runner.isolation.isolated_runtime import IsolatedRuntime, WorkerLimits
-from benanza_runner.runtimes import CUDA_TRIES, longest_job_s, open_runtime, runtime_names
+from benanza_runner.runtimes import MOST_TRIES, longest_job_s, open_runtime, runtime_names
 
 FAKE = """
 from benanza_runner.isolation.isolated_runtime import IsolatedRuntime, WorkerLimits
@@ -79,8 +79,8 @@ def test_without_a_gpu_onnx_runtime_is_the_best(settings: Settings) -> None:
 def test_a_job_has_time_for_all_that_is_tried(timeout_s: int) -> None:
     longest = longest_job_s(load({"BENANZA_BENCHMARK_TIMEOUT_S": str(timeout_s)}))
     # A slow worker's tries are made again in another.
-    assert longest > 2 * CUDA_TRIES * timeout_s + WorkerLimits().ceilings_seconds
-    assert WorkerLimits().tries <= CUDA_TRIES
+    assert longest > 2 * MOST_TRIES * timeout_s + WorkerLimits().ceilings_seconds
+    assert WorkerLimits().tries <= MOST_TRIES
 
 
 @pytest.mark.parametrize(

@@ -26,10 +26,12 @@ ONNX_RUNTIME = "benanza_runner.onnxruntime.runtime:OnnxRuntime"
 CUDA = "benanza_runner.cuda.runtime:CudaRuntime"
 
 JOURNAL = "cuda-variants-running"
-"""The file in the data folder that says which variant is being run, one for each worker of a GPU.
+CPU_JOURNAL = "cpu-variants-running"
+"""The files in the data folder that say which variant is being run, one for each worker of a GPU,
+and one for the CPU.
 """
 
-CUDA_TRIES = 5
+MOST_TRIES = 5
 """Each lost worker costs one variant, and the others of its layer are tried again."""
 
 
@@ -79,8 +81,12 @@ def open_cuda(settings: Settings) -> Opened:
 
 
 def open_onnxruntime(settings: Settings) -> Opened:
-    """ONNX Runtime, on the GPU if it can use one, else on the CPU."""
-    return IsolatedRuntime(ONNX_RUNTIME, {"device": device()}, _limits(settings))
+    """ONNX Runtime, on the GPU if it can use one, else on the CPU, beside other libraries."""
+    settings.data.mkdir(parents=True, exist_ok=True)
+    journal = settings.data / CPU_JOURNAL
+    journal.unlink(missing_ok=True)
+    arguments: dict[str, str | int | bool] = {"device": device(), "journal": str(journal)}
+    return IsolatedRuntime(ONNX_RUNTIME, arguments, _limits(settings)._replace(tries=MOST_TRIES))
 
 
 def _limits(settings: Settings) -> WorkerLimits:
@@ -99,7 +105,7 @@ def cuda_workers(
     cores = available_cores() // runners
     fitting = min(cores // CORES_OF_WORKER, memory_bytes // MEMORY_OF_WORKER)
     workers = max(1, min(MOST_WORKERS, fitting))
-    limits = limits._replace(tries=CUDA_TRIES)
+    limits = limits._replace(tries=MOST_TRIES)
 
     def worker(number: int) -> IsolatedRuntime:
         journal = folder / f"{JOURNAL}-{nvidia.visible().replace('/', '-')}-{number}"
@@ -119,7 +125,7 @@ def longest_job_s(settings: Settings) -> float:
     It measures the ceilings first. Each try may have to start a worker, and where that worker was
     slow, all tries are made again in another one.
     """
-    limits = WorkerLimits(layer_seconds=settings.benchmark_timeout_s, tries=CUDA_TRIES)
+    limits = WorkerLimits(layer_seconds=settings.benchmark_timeout_s, tries=MOST_TRIES)
     ceilings = limits.start_seconds + limits.ceilings_seconds
     return ceilings + 2 * limits.tries * (limits.start_seconds + limits.layer_seconds)
 

@@ -55,7 +55,7 @@ def test_a_model_published_with_a_granularity_has_a_latency(tmp_path: Path) -> N
             if isinstance(job, BenchmarkRequested) and job.layer.execution == "network"
         ]
         assert [job.layer.title() for job in networks] == ["Relu+Sigmoid"]
-        runtime = OnnxRuntime(threads=1)
+        runtime = OnnxRuntime(threads=1, libraries=())
         runner = Runner(runtime, ["fp32"], now)
         measured = [event for job in networks for event in runner.handle(job)]
         # Without its ceilings, which take long to measure.

@@ -104,7 +104,7 @@ def test_a_pooling_of_integers_is_as_fast_as_within_a_model() -> None:
     layer = single(
         "MaxPool", 12, (before,), (after,), kernel_shape=(3, 3), pads=(1, 1, 1, 1), strides=(2, 2)
     )
-    variants = OnnxRuntime(threads=1).measure(layer, "fp32").variants
+    variants = OnnxRuntime(threads=1, libraries=()).measure(layer, "fp32").variants
     first, last = (each for each in variants if not each.failure)
     assert (first.layout, last.layout) == ("", "NHWC")
     assert time_us(last)[0] < time_us(first)[0] / 3

@@ -22,7 +22,7 @@ FULL, EMPTY = floats(1, 16, 4, 8), floats(1, 16, 0, 8)
 
 @pytest.fixture(scope="module")
 def runtime() -> OnnxRuntime:
-    return OnnxRuntime(threads=1)
+    return OnnxRuntime(threads=1, libraries=())
 
 
 def layers_reading_nothing(seed: int) -> Iterator[Layer]:

@@ -56,7 +56,7 @@ def test_types_that_numpy_lacks_are_refused(timer: NetworkTimer) -> None:
 def test_a_group_that_is_no_single_call_can_be_a_network() -> None:
     """As one call it is timed only where ONNX Runtime has a kernel for it."""
     network = replace(conv_group(8, 8, "Add", "Relu"), execution="network")
-    (variant,) = OnnxRuntime(threads=1).measure(network, "fp32").variants
+    (variant,) = OnnxRuntime(threads=1, libraries=()).measure(network, "fp32").variants
     assert not variant.failure
     assert variant.cache == CacheState.INTERLEAVED
     assert variant.algorithm == "Conv+Add+Relu"

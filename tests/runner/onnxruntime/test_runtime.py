@@ -42,13 +42,13 @@ MAP, ODD_MAP = floats(1, 32, 14, 14), floats(1, 255, 14, 14)
 
 @pytest.fixture(scope="module")
 def runtime() -> OnnxRuntime:
-    return OnnxRuntime(threads=1)
+    return OnnxRuntime(threads=1, libraries=())
 
 
 class TestOnnxRuntime(RuntimeContract):
     @pytest.fixture
     def runtime(self) -> Runtime:
-        return OnnxRuntime(threads=1)
+        return OnnxRuntime(threads=1, libraries=())
 
 
 def variants(runtime: OnnxRuntime, layer: Layer, precision: Precision) -> tuple[Variant, ...]:
@@ -371,7 +371,7 @@ def test_the_system(runtime: OnnxRuntime) -> None:
     assert system.libraries == {"onnxruntime": ort.__version__}
     assert system.cpu
     assert system.method
-    assert OnnxRuntime(threads=2).system().system_id != system.system_id
+    assert OnnxRuntime(threads=2, libraries=()).system().system_id != system.system_id
 
 
 @pytest.mark.alone
@@ -407,7 +407,7 @@ class MadeUpLoad:
 
 def test_what_was_timed_on_a_busy_machine_says_so() -> None:
     load = MadeUpLoad(0.5)
-    runtime = OnnxRuntime(threads=1, load=load)
+    runtime = OnnxRuntime(threads=1, libraries=(), load=load)
     seen = runtime.measure(relu(64), "fp32").environment
     assert seen["stable"] == "no"
     assert OTHERS in seen["slowed_by"].split(", ")
@@ -425,7 +425,7 @@ SPIN = "import sys; sys.stdout.write('.'); sys.stdout.flush()\nwhile True: pass"
 @pytest.mark.alone
 def test_programs_that_take_all_cores_are_seen() -> None:
     """Real ones. Whether the machine is quiet without them is not for this test to say."""
-    runtime = OnnxRuntime()
+    runtime = OnnxRuntime(libraries=())
     cores = os.cpu_count() or 1
     started = [
         subprocess.Popen([sys.executable, "-c", SPIN], stdout=subprocess.PIPE)

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from onnx import GraphProto, TensorProto, helper
 
+from benanza_runner.cpu_libraries.cpu_library import Borders
 from benanza_runner.measuring.stopping import Rule, summary
 from benanza_runner.onnx_layers.layer_model import IR_VERSION, LayerModel
 from benanza_runner.onnxruntime.blocked import DOMAIN, Shape, in_memory, moves
@@ -47,8 +48,8 @@ class BlockConversions:
                 del self._known[key]
         self._new.clear()
 
-    def around(self, form: LayerForm) -> Changes:
-        """Where the neighbours of a form have the other layout."""
+    def around(self, form: LayerForm | Borders) -> Changes:
+        """Where the neighbours of a form, or of what a library runs, have the other layout."""
         inwards: Direction = "ReorderInput"
         outwards: Direction = "ReorderOutput"
         if form.layout == "NCHW":

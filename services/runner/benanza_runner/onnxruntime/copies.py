@@ -6,8 +6,9 @@ find everything in the caches.
 """
 
 from math import ceil
+from typing import Any
 
-from onnx import GraphProto, ModelProto
+from onnx import GraphProto, ModelProto, ValueInfoProto
 
 CALL_US = 300.0
 """A call should take this long: its overhead of about 3 µs, which is subtracted, weighs little, and
@@ -39,37 +40,48 @@ def copies_for(layer_us: float, constant_bytes: int, integer_bytes: int = 0) -> 
     return max(1, min(by_time, by_weight, by_integers, MAX_COPIES))
 
 
-def replicated(model: ModelProto, copies: int) -> ModelProto:
+def replicated(model: ModelProto, copies: int, *, own_inputs: bool = False) -> ModelProto:
     """The model with its nodes copied, each copy with outputs of its own.
 
-    The outputs of copy `c` are named `NAME/c`; inputs and initializers are shared. A convolution
-    that adds a feature map adds the result of the copy before, which nothing else reads: as in a
-    model, it may write its result there.
+    The outputs of copy `c` are named `NAME/c`; inputs and initializers are shared, or only the
+    latter if each copy has its `own_inputs`, named so, too. A convolution that adds a feature map
+    adds the result of the copy before, which nothing else reads: as in a model, it may write its
+    result there.
     """
     source = model.graph
     added = _added(source)
     graph = GraphProto(name=source.name)
-    graph.input.extend(source.input)
     graph.initializer.extend(source.initializer)
-    written = {name for node in source.node for name in node.output if name}
+    own = {name for node in source.node for name in node.output if name}
+    if own_inputs:
+        own |= {info.name for info in source.input}
+    else:
+        graph.input.extend(source.input)
     for copy in range(copies):
+        for given in source.input if own_inputs else ():
+            _add(graph.input, given, copy)
         for position, node in enumerate(source.node):
-            own = graph.node.add()
-            own.CopyFrom(node)
-            own.name = f"{position}/{copy}"
-            for names in (own.input, own.output):
+            another = graph.node.add()
+            another.CopyFrom(node)
+            another.name = f"{position}/{copy}"
+            for names in (another.input, another.output):
                 for place, name in enumerate(names):
-                    if name in written:
+                    if name in own:
                         names[place] = f"{name}/{copy}"
             if added and copy:
-                own.input[ADDED] = f"{added}/{copy - 1}"
+                another.input[ADDED] = f"{added}/{copy - 1}"
         for output in source.output if not added or copy == copies - 1 else ():
-            info = graph.output.add()
-            info.CopyFrom(output)
-            info.name = f"{output.name}/{copy}"
+            _add(graph.output, output, copy)
     many = ModelProto(ir_version=model.ir_version, graph=graph)
     many.opset_import.extend(model.opset_import)
     return many
+
+
+def _add(infos: Any, info: ValueInfoProto, copy: int) -> None:
+    """Adds an input or output under the name that it has for this copy."""
+    added = infos.add()
+    added.CopyFrom(info)
+    added.name = f"{info.name}/{copy}"
 
 
 def _added(graph: GraphProto) -> str:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from benanza_runner.machine_load import machine_load
 from benanza_runner.measuring.busy import Load, busy_between
-from benanza_runner.measuring.sampling import Samples, collect
+from benanza_runner.measuring.sampling import Samples, Timing, collect
 from benanza_runner.measuring.stopping import Rule
 from benanza_runner.onnx_layers.layer_model import LayerModel
 from benanza_runner.onnxruntime.copies import copies_for, replicated
@@ -57,12 +57,38 @@ def _us(tries: Sequence[Samples]) -> float:
     return sum(sum(attempt.calls_us) for attempt in tries)
 
 
+def timed_calls(
+    call: Callable[[], Timing],
+    copies: int,
+    empty_call_us: float,
+    rule: Rule,
+    load: Callable[[], Load],
+) -> TimedCopies:
+    """Times so many copies in a call as the rule says, less what a call takes that does nothing.
+
+    `load` reads how busy the machine is: the copies are timed until it isn't for once. Raises what
+    the call raises.
+    """
+    tries: list[Samples] = []
+    busy = True
+    while busy and len(tries) < MOST_TRIES and _us(tries) < MOST_US:
+        before = load()
+        tries.append(collect(call, rule))
+        busy = bool(busy_between(before, load()).by)
+    calls_us, few = tries[-1].calls_us, rule.few_samples
+    if busy:
+        calls_us, few = tuple(chain.from_iterable(attempt.calls_us for attempt in tries)), HALVES
+    times = (max(us - empty_call_us, 0.0) / copies for us in least_of_each(calls_us, few))
+    dropped = sum(attempt.dropped for attempt in tries)
+    stopped_by = StoppedBy.CAP if busy else tries[-1].stopped_by
+    return TimedCopies(tuple(times), stopped_by, copies, dropped)
+
+
 class CopiesTimer:
     """Times models on so many threads, less what a call takes that does nothing.
 
-    `load` reads how busy the machine is: a model is timed until it isn't for once. There is one
-    session at a time: the threads of another one would wait for work on the same cores. Its methods
-    raise whatever ONNX Runtime raises when it refuses a model.
+    There is one session at a time: the threads of another one would wait for work on the same
+    cores. Its methods raise whatever ONNX Runtime raises when it refuses a model.
     """
 
     def __init__(
@@ -85,23 +111,7 @@ class CopiesTimer:
     def timed(self, model: LayerModel, provider: Provider, copies: int, rule: Rule) -> TimedCopies:
         """Times the model as the rule says."""
         session = self._session(model, copies, provider)
-        tries: list[Samples] = []
-        busy = True
-        while busy and len(tries) < MOST_TRIES and _us(tries) < MOST_US:
-            before = self._load()
-            tries.append(collect(session.call, rule))
-            busy = bool(busy_between(before, self._load()).by)
-        calls_us, few = tries[-1].calls_us, rule.few_samples
-        if busy:
-            calls_us, few = (
-                tuple(chain.from_iterable(attempt.calls_us for attempt in tries)),
-                HALVES,
-            )
-        least_us = least_of_each(calls_us, few)
-        times = (max(us - self._empty_call_us, 0.0) / copies for us in least_us)
-        dropped = sum(attempt.dropped for attempt in tries)
-        stopped_by = StoppedBy.CAP if busy else tries[-1].stopped_by
-        return TimedCopies(tuple(times), stopped_by, copies, dropped)
+        return timed_calls(session.call, copies, self._empty_call_us, rule, self._load)
 
     def _session(self, model: LayerModel, copies: int, provider: Provider) -> Session:
         proto = replicated(model.proto, copies)

@@ -3,8 +3,10 @@
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
+from math import inf
+from pathlib import Path
 from statistics import median
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 import onnxruntime as ort
@@ -13,6 +15,10 @@ import psutil
 from benanza_runner import nvidia
 from benanza_runner.ceilings import measured_ceilings
 from benanza_runner.cpu import available_cores, cpu_name
+from benanza_runner.cpu_libraries.cpu_library import Borders, CpuLibrary, CpuWork
+from benanza_runner.cpu_libraries.installed import installed_libraries
+from benanza_runner.cpu_libraries.library_search import LibrarySearch, Rules
+from benanza_runner.cuda.search.guard import Guard
 from benanza_runner.machine_load import machine_load
 from benanza_runner.measuring.busy import (
     OVERHEAD,
@@ -30,6 +36,7 @@ from benanza_runner.onnx_layers.layer_model import LayerModel, LayerModelError, 
 from benanza_runner.onnx_layers.onnx_schemas import UnknownVersionError, opsets
 from benanza_runner.onnx_layers.precision import PrecisionError, retyped
 from benanza_runner.onnxruntime.block_conversions import BlockConversions, Changes
+from benanza_runner.onnxruntime.blocked import block_size, maps
 from benanza_runner.onnxruntime.copies_timer import CopiesTimer, TimedCopies
 from benanza_runner.onnxruntime.forms import LayerForm, forms_of
 from benanza_runner.onnxruntime.networks import network_samples_us, network_timer
@@ -38,6 +45,7 @@ from benanza_runner.reasons import short_reason
 from benanza_runner.runtime import Outcome, Runtime
 from benanza_runner.variants import timed_variant
 from benanza_schemas.events import Ceiling, System, Variant, identified
+from benanza_schemas.identity import fingerprint_of_canonical
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.times import time_us
 from benanza_schemas.vocabulary import CacheState, StoppedBy
@@ -57,6 +65,21 @@ interval of the median grows as the square root of the time shrinks.
 SCREENING = Rule(warm_up_us=500, samples=5, least_us=0, few_samples=2, cap_us=20_000, max_samples=5)
 """A few samples tell which of two layouts is the faster."""
 
+VARIANT_SECONDS = 50.0
+"""A library's candidate that takes longer ends the process. A layer may take ten seconds more."""
+
+
+class _Own(NamedTuple):
+    """What ONNX Runtime takes for a layer: the borders of its form with feature maps as ONNX has
+    them, its variants with their times, and those that failed, or why it doesn't run the layer.
+    """
+
+    borders: Borders
+    timed: Sequence[Variant] = ()
+    failed: Sequence[Variant] = ()
+    times: Sequence[TimedCopies] = ()
+    failure: str = ""
+
 
 class OnnxRuntime(Runtime):
     """ONNX Runtime on one device.
@@ -67,6 +90,9 @@ class OnnxRuntime(Runtime):
     copies of the node go into one call, which is timed. On a CPU, what ONNX Runtime makes of it
     where feature maps are in blocks of channels is a variant of its own. A network is run operator
     by operator, on CPUs only. `load` reads how busy the machine is.
+
+    On a CPU, `libraries` offer candidates beside it, by default those that are installed. They are
+    checked against ONNX Runtime's result in float32. `journal` is the file of a `Guard` for them.
     """
 
     def __init__(
@@ -74,6 +100,8 @@ class OnnxRuntime(Runtime):
         device: Literal["cpu", "cuda"] = "cpu",
         threads: int | None = None,
         load: Callable[[], Load] = machine_load,
+        libraries: Sequence[CpuLibrary] | None = None,
+        journal: str = "",
     ) -> None:
         self._device = device
         self._threads = threads or available_cores()
@@ -81,6 +109,11 @@ class OnnxRuntime(Runtime):
         self._load = load
         self._timer = CopiesTimer(self._provider("fp32"), self._threads, load)
         self._conversions = BlockConversions(self._timer)
+        if libraries is None:
+            libraries = installed_libraries() if device == "cpu" else ()
+        self._libraries = tuple(libraries)
+        guard = Guard(Path(journal) if journal else None, VARIANT_SECONDS, lambda: None)
+        self._others = LibrarySearch(self._libraries, Rules(SCREENING, RULE), guard, load)
         self._slowdown = SlowdownDetector(empty_calls(CPU, 1, SLOWDOWN_CALLS), SLOWDOWN_TOLERANCE)
 
     def _provider(self, precision: Precision) -> Provider:
@@ -91,7 +124,7 @@ class OnnxRuntime(Runtime):
         return Provider("CUDAExecutionProvider", "cuda", options)
 
     def system(self) -> System:
-        """The CPU, or the GPU with its libraries, and the version of ONNX Runtime."""
+        """The CPU, or the GPU, and the versions of its libraries."""
         gpu = nvidia.gpu() if self._device == "cuda" else nvidia.NO_GPU
         return identified(
             System(
@@ -104,7 +137,10 @@ class OnnxRuntime(Runtime):
                 cublas=gpu.cublas,
                 cpu=cpu_name(),
                 threads=self._threads,
-                libraries={"onnxruntime": ort.__version__},
+                libraries={
+                    "onnxruntime": ort.__version__,
+                    **{library.library: library.version for library in self._libraries},
+                },
                 method=METHOD,
             )
         )
@@ -138,35 +174,74 @@ class OnnxRuntime(Runtime):
         except MemoryError:
             return Outcome(failure="there is not enough memory for its inputs and weights")
         except Exception as error:  # noqa: BLE001  # ONNX Runtime's errors share no narrower base
-            return Outcome(failure=short_reason(f"ONNX Runtime: {short_reason(str(error))}"))
+            return Outcome(failure=_onnxruntimes(error))
 
     def _measure(self, layer: Layer, model: LayerModel, precision: Precision) -> Outcome:
         environment = _environment()
         load = self._load()
         started = time.perf_counter()
+        own = self._own(layer, model, precision)
+        others = self._others_variants(layer, model, precision, own)
+        if own.failure and not others:
+            return Outcome(failure=own.failure)
+        variants = [*own.timed, *others]
+        if all(variant.failure for variant in variants):
+            return Outcome(variants=(*variants, *own.failed), environment=environment)
+        environment["seconds"] = f"{time.perf_counter() - started:.3f}"
+        if own.times:
+            environment["copies"] = str(own.times[-1].copies)
+        environment["disturbed_samples"] = str(sum(timed.dropped for timed in own.times))
+        environment |= self._busy_since(load, variants)
+        self._conversions.settle(stable=not doubts_in(environment))
+        return Outcome(variants=(*variants, *own.failed), environment=environment)
+
+    def _own(self, layer: Layer, model: LayerModel, precision: Precision) -> _Own:
+        """What ONNX Runtime itself takes for the layer, or why it doesn't run it."""
         provider = self._provider(precision)
-        forms = forms_of(layer, model, provider, precision)
-        failed = [self._failed(layer, form) for form in forms if _not_as_asked(layer, form)]
-        forms = [form for form in forms if not _not_as_asked(layer, form)]
-        if not forms:
-            return Outcome(variants=tuple(failed), environment=environment)
-        while True:
+        borders = _as_onnx(model, provider, precision)
+        try:
+            forms = forms_of(layer, model, provider, precision)
+            borders = Borders(forms[0].layout, forms[0].reads, forms[0].writes)
+            failed = [self._failed(layer, form) for form in forms if _not_as_asked(layer, form)]
+            forms = [form for form in forms if not _not_as_asked(layer, form)]
+            changes, times = self._changes_and_times(layer, forms, failed, provider)
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001  # ONNX Runtime's errors share no narrower base
+            reason = _onnxruntimes(error)
+            failure = Variant(library=self._library, algorithm=layer.title(), failure=reason)
+            return _Own(borders, failed=[failure], failure=reason)
+        return _Own(borders, [*map(self._variant, forms, times, changes)], failed, times)
+
+    def _changes_and_times(
+        self, layer: Layer, forms: list[LayerForm], failed: list[Variant], provider: Provider
+    ) -> tuple[list[Changes], list[TimedCopies]]:
+        """Those of the forms; the last ones of several go to `failed` where they can't be run."""
+        while forms:
             try:
                 changes = [self._conversions.around(form) for form in forms]
-                times = self._timed(forms, provider)
-                break
+                return changes, self._timed(forms, provider)
             except Exception as error:
                 if len(forms) == 1:
                     raise
-                reason = short_reason(f"ONNX Runtime: {short_reason(str(error))}")
-                failed.append(self._failed(layer, forms.pop()._replace(refusal=reason)))
-        variants = [*map(self._variant, forms, times, changes)]
-        environment["seconds"] = f"{time.perf_counter() - started:.3f}"
-        environment["copies"] = str(times[-1].copies)
-        environment["disturbed_samples"] = str(sum(timed.dropped for timed in times))
-        environment |= self._busy_since(load, variants)
-        self._conversions.settle(stable=not doubts_in(environment))
-        return Outcome(variants=(*variants, *failed), environment=environment)
+                failed.append(
+                    self._failed(layer, forms.pop()._replace(refusal=_onnxruntimes(error)))
+                )
+        return [], []
+
+    def _others_variants(
+        self, layer: Layer, model: LayerModel, precision: Precision, own: _Own
+    ) -> list[Variant]:
+        """What the other libraries take for the layer, as variants, or why they don't run it."""
+        work = CpuWork(retyped(layer, precision), model, precision, self._threads, own.borders)
+        fastest_us = min((time_us(variant)[0] for variant in own.timed), default=inf)
+        name = f"{fingerprint_of_canonical(layer)} {precision}"
+        return [
+            variant
+            if variant.failure
+            else _with_changes(variant, self._conversions.around(borders))
+            for variant, borders in self._others.found(work, layer, name, fastest_us)
+        ]
 
     def _network(self, layer: Layer, model: LayerModel) -> Outcome:
         environment = _environment()
@@ -212,11 +287,7 @@ class OnnxRuntime(Runtime):
         variant = timed_variant(
             self._library, algorithm, timed.samples_us, timed.stopped_by, layout=form.layout
         )
-        return msgspec.structs.replace(
-            variant,
-            layout_change_us=changes.layout_change_us,
-            write_change_us=changes.write_change_us,
-        )
+        return _with_changes(variant, changes)
 
     def _busy_since(self, before: Load, variants: Iterable[Variant]) -> dict[str, str]:
         """What makes the times of a layer doubtful, in the words of the environment."""
@@ -232,6 +303,29 @@ class OnnxRuntime(Runtime):
     def ceilings(self, precision: Precision) -> tuple[Ceiling, ...]:
         """The highest rates that the microbenchmarks reach."""
         return measured_ceilings(self, precision)
+
+
+def _as_onnx(model: LayerModel, provider: Provider, precision: Precision) -> Borders:
+    """The borders of a layer whose feature maps are as ONNX has them, if its neighbours' may be in
+    blocks.
+    """
+    if provider != CPU or precision != "fp32" or not block_size():
+        return Borders()
+    graph = model.proto.graph
+    reads, writes = (tuple(maps(infos).values()) for infos in (graph.input, graph.output))
+    return Borders("NCHW", reads, writes) if reads or writes else Borders()
+
+
+def _with_changes(variant: Variant, changes: Changes) -> Variant:
+    return msgspec.structs.replace(
+        variant,
+        layout_change_us=changes.layout_change_us,
+        write_change_us=changes.write_change_us,
+    )
+
+
+def _onnxruntimes(error: Exception) -> str:
+    return short_reason(f"ONNX Runtime: {short_reason(str(error))}")
 
 
 def _not_as_asked(layer: Layer, form: LayerForm) -> str:

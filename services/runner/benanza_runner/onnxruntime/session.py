@@ -1,7 +1,5 @@
 """Sessions of ONNX Runtime, whose calls are timed here."""
 
-import resource
-import time
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import Any, NamedTuple
@@ -11,6 +9,7 @@ import onnxruntime as ort
 from onnx import ModelProto, TensorProto, helper
 
 from benanza_runner.arrays import Array
+from benanza_runner.measuring.clock import clocked
 from benanza_runner.measuring.sampling import Timing
 from benanza_runner.onnx_layers.layer_model import IR_VERSION
 from benanza_runner.onnxruntime.in_place import in_place
@@ -73,17 +72,8 @@ class Session:
         self._outputs = shared
 
     def call(self) -> Timing:
-        """Runs the model once, to its end.
-
-        The system counts how often it took a processor away from this process: a call during
-        which that happened is disturbed.
-        """
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
-        started = time.perf_counter_ns()
-        self._session.run_with_iobinding(self._binding)
-        took = time.perf_counter_ns() - started
-        taken_away = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw - before
-        return Timing(took / 1_000, taken_away > 0)
+        """Runs the model once, to its end."""
+        return clocked(lambda: self._session.run_with_iobinding(self._binding))
 
 
 def session_options(

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import onnxruntime
 import pytest
 from click.testing import CliRunner
 from kafka import KafkaAdminClient
@@ -17,6 +18,7 @@ from benanza.operating.check_config import TIMEOUT_S
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_backbone.kafka.topics import create_topics
+from benanza_runner.cuda.available import why_unavailable
 from benanza_schemas.topics import JOBS, MODELS, PARTITIONS
 from tests.object_store import BUCKET, object_store_server
 
@@ -71,6 +73,18 @@ def test_every_setting_is_listed_with_where_it_comes_from(
     (line,) = report["unknown"]
     assert line.startswith("BENANZA_DATUM is no setting")
     assert [check["name"] for check in report["checks"]] == ["data folder", "ClickHouse", "runtime"]
+
+
+@pytest.mark.parametrize("missing", [(), ("openvino",)])
+def test_the_libraries_that_measure_are_named(
+    missing: tuple[str, ...], data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benanza.operating.check_config.not_installed", lambda: missing)
+    right, detail = answers()["runtime"]
+    assert right
+    if why_unavailable():
+        assert f": onnxruntime {onnxruntime.__version__}" in detail
+        assert ("; the extra cpu would bring openvino" in detail) == bool(missing)
 
 
 def test_a_folder_of_models_that_is_not_there_is_told(

@@ -6,8 +6,9 @@ import pytest
 from benanza_runner.cuda.device_memory import DeviceMemory
 from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.reference import random_inputs
-from benanza_runner.cuda.search.check import ROUNDED, tolerance
+from benanza_runner.cuda.search.check import tolerance
 from benanza_runner.cuda.workspace import Workspace
+from benanza_runner.measuring.error import ROUNDED
 from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.layer import Layer, Tensor
 from tests.runner.cuda.layers.quantised import QUANTISED

@@ -13,7 +13,7 @@ from benanza_runner.cuda.search.guard import BLOCKLISTED, Guard
 from benanza_runner.cuda.search.instruments import Timer
 from benanza_runner.cuda.search.replays import SCREENING_US
 from benanza_runner.cuda.workspace import Workspace
-from benanza_runner.measuring.error import wrong
+from benanza_runner.measuring.error import ROUNDED, wrong
 from benanza_runner.measuring.search import Batch, VariantSamples
 from benanza_runner.variants import timed_variant
 from benanza_schemas.element_types import PRECISIONS
@@ -21,10 +21,6 @@ from benanza_schemas.events import Variant
 from benanza_schemas.vocabulary import CacheState
 
 EIGHT_BITS = frozenset(("int8", "uint8", FLOAT8))
-
-ROUNDED = 3e-3
-"""The tolerance of integers of 8 bits that were rounded. Where one in a hundred is off by one, the
-error is 0.0026 of a norm of 38 for each: numbers halfway between two depend on the last place."""
 
 ROUNDED_TO_FLOAT8 = 4e-2
 """The tolerance of float8e4m3fn that were rounded. Numbers of three bits of mantissa are 6 to 12%

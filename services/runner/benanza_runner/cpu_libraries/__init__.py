@@ -1,0 +1,1 @@
+"""Libraries that run layers on a CPU, beside ONNX Runtime: the port, and its adapters."""

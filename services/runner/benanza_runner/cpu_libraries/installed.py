@@ -1,0 +1,22 @@
+"""The libraries that are installed here, beside ONNX Runtime."""
+
+from importlib.util import find_spec
+
+from benanza_runner.cpu_libraries.cpu_library import CpuLibrary
+
+PACKAGES = ("openvino",)
+
+
+def not_installed() -> tuple[str, ...]:
+    """The packages of the extra `cpu` that aren't installed."""
+    return tuple(name for name in PACKAGES if find_spec(name) is None)
+
+
+def installed_libraries() -> tuple[CpuLibrary, ...]:
+    """In the order in which they are asked."""
+    libraries: list[CpuLibrary] = []
+    if "openvino" not in not_installed():
+        from benanza_runner.cpu_libraries.openvino.library import OpenVino
+
+        libraries.append(OpenVino())
+    return tuple(libraries)

@@ -1,0 +1,1 @@
+"""Layers run by OpenVINO."""

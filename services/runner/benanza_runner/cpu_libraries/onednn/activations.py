@@ -7,7 +7,7 @@ from benanza_runner.cuda.unsupported import UnsupportedError
 
 LARGEST = 3.4e38
 
-_ALONE = {
+FUNCTIONS = {
     "Abs": Applied(Function.ABS),
     "Exp": Applied(Function.EXP),
     "Gelu": Applied(Function.GELU_ERF),
@@ -44,8 +44,8 @@ def functions(name: str, numbers: tuple[float, ...]) -> tuple[Applied, ...]:
     """
     if not name:
         return ()
-    if name in _ALONE:
-        return (_ALONE[name],)
+    if name in FUNCTIONS:
+        return (FUNCTIONS[name],)
     if name in _OF_ONE_NUMBER:
         return (Applied(_OF_ONE_NUMBER[name], *numbers),)
     if name in _OF_TWO_NUMBERS:

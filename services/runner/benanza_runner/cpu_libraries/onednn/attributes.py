@@ -5,7 +5,7 @@ from enum import IntEnum
 from typing import NamedTuple
 from weakref import finalize
 
-from benanza_runner.cpu_libraries.onednn.library import Library
+from benanza_runner.cpu_libraries.onednn.binding import Binding
 from benanza_runner.cpu_libraries.onednn.memory import Descriptor, Memory
 
 SCRATCH_OF_USER = 1
@@ -78,7 +78,7 @@ class Attributes:
     `memories` are what the steps read, by the numbers of their arguments.
     """
 
-    def __init__(self, onednn: Library, steps: tuple[Step, ...] = ()) -> None:
+    def __init__(self, onednn: Binding, steps: tuple[Step, ...] = ()) -> None:
         self.memories: dict[int, Memory] = {}
         self._as_parameter_ = ctypes.c_void_p()
         onednn.call("dnnl_primitive_attr_create", ctypes.byref(self._as_parameter_))

@@ -1,65 +1,49 @@
 """Convolutions and transposed ones, with what follows them in the same call."""
 
 from collections.abc import Iterator
-from functools import partial
+from math import prod
 
 from benanza_runner.cpu_libraries.onednn.activations import functions
 from benanza_runner.cpu_libraries.onednn.attributes import Attributes, Combined, Operation, Step
-from benanza_runner.cpu_libraries.onednn.library import DataType
-from benanza_runner.cpu_libraries.onednn.memory import Memory, Shape, empty, longs, strided
-from benanza_runner.cpu_libraries.onednn.plan import BLOCKED, Operands, Plan, tried
-from benanza_runner.cpu_libraries.onednn.primitive import (
-    Argument,
-    Primitive,
-    Way,
-    reordered,
-    ways,
-)
-from benanza_runner.cuda.calls import AnyConvolution, Convolution, TransposedConvolution
+from benanza_runner.cpu_libraries.onednn.binding import DataType
+from benanza_runner.cpu_libraries.onednn.memory import Memory, Shape, anyhow, longs, strided
+from benanza_runner.cpu_libraries.onednn.plan import INFERENCE, Operands, Plan, plans
+from benanza_runner.cpu_libraries.onednn.primitive import Argument, ways
+from benanza_runner.cuda.calls import Convolution, TransposedConvolution
 from benanza_runner.cuda.unsupported import UnsupportedError
 
-INFERENCE = 96
-"""`dnnl_forward_inference`."""
+AnyWay = Convolution | TransposedConvolution
 
-DIRECT = 1
-WINOGRAD = 2
+DIRECT = 0x1
 TRANSPOSED = 0xA
-"""`dnnl_convolution_direct`, `dnnl_convolution_winograd` and `dnnl_deconvolution_direct`."""
+"""`dnnl_convolution_direct` and `dnnl_deconvolution_direct`. Version 3 has no Winograd's for x64
+any more that `dnnl_convolution_winograd` would give.
+"""
 
 
-def convolution_plans(
-    call: Convolution | TransposedConvolution, operands: Operands, layout: str
-) -> Iterator[Plan]:
+def convolution_plans(call: AnyWay, operands: Operands, layout: str) -> Iterator[Plan]:
     """The implementations of a convolution with feature maps in this layout.
 
     Raises `UnsupportedError` and `OneDnnError`.
     """
     if isinstance(call, Convolution) and call.has_prologue:
         raise UnsupportedError("oneDNN does nothing before a convolution")
-    if isinstance(call, TransposedConvolution):
-        yield from _plans(call, operands, layout, "deconvolution", TRANSPOSED)
-    else:
-        yield from _plans(call, operands, layout, "convolution", DIRECT)
-
-
-def _plans(
-    call: Convolution | TransposedConvolution,
-    operands: Operands,
-    layout: str,
-    kind: str,
-    algorithm: int,
-) -> Iterator[Plan]:
     onednn = operands.onednn
+    kind, algorithm = "convolution", DIRECT
+    if isinstance(call, TransposedConvolution):
+        kind, algorithm = "deconvolution", TRANSPOSED
     x = operands.map("input", call.input, layout)
     weights = _weights(call, operands)
-    shape = _filter_shape(call)
-    fixed = "filter" in operands.fixed
-    bias = operands.plain("bias") if call.bias else None
+    packed = weights.descriptor
+    if "filter" in operands.fixed:
+        packed = anyhow(onednn, _filter_shape(call), DataType.F32)
+    memories = {Argument.SOURCE: x, Argument.WEIGHTS: weights}
+    if call.bias:
+        memories[Argument.BIAS] = operands.plain("bias")
     steps: list[Step] = []
     if call.residual:
         steps.append(Combined(Operation.ADD, operands.map("residual", call.output, layout)))
-    steps += functions(call.activation, call.numbers)
-    attributes = Attributes(onednn, tuple(steps))
+    attributes = Attributes(onednn, (*steps, *functions(call.activation, call.numbers)))
     found = ways(
         onednn,
         f"{kind}_forward",
@@ -67,92 +51,51 @@ def _plans(
         INFERENCE,
         algorithm,
         x.descriptor,
-        operands.packable(shape) if fixed else weights.descriptor,
-        bias and bias.descriptor,
+        packed,
+        memories[Argument.BIAS].descriptor if call.bias else None,
         operands.described(call.output, layout),
         longs(call.strides),
         longs([dilation - 1 for dilation in call.dilations]),
         longs(call.pads_before),
         longs(_pads_after(call)),
     )
-    reads = [call.input] if call.input[1] >= operands.block else []
-    reads += [call.output] if call.residual else []
-    for way in tried(found):
-        yield Plan(
-            f"{kind} {way.name}",
-            layout,
-            partial(_made, operands, way, attributes, x, weights, bias),
-            tuple(reads) if layout == BLOCKED else (),
-            (call.output,) if layout == BLOCKED else (),
-            preferred=not way.number,
-        )
+    reads = [call.input, *([call.output] if call.residual else [])]
+    in_blocks = tuple(shape for shape in reads if operands.fills_a_block(shape))
+    yield from plans(
+        operands, kind, found, attributes, memories, (call.output, layout), in_blocks
+    )
 
 
-def _made(
-    operands: Operands,
-    way: Way,
-    attributes: Attributes,
-    x: Memory,
-    weights: Memory,
-    bias: Memory | None,
-) -> tuple[Primitive, Memory]:
-    onednn = operands.onednn
-    result = empty(onednn, way.wants(Argument.RESULT))
-    memories: dict[int, Memory] = {
-        Argument.SOURCE: x,
-        Argument.WEIGHTS: reordered(onednn, weights, way.wants(Argument.WEIGHTS)),
-        Argument.RESULT: result,
-        **attributes.memories,
-    }
-    if bias is not None:
-        memories[Argument.BIAS] = bias
-    return Primitive(onednn, way, memories), result
-
-
-def _filter_shape(call: AnyConvolution) -> Shape:
+def _filter_shape(call: AnyWay) -> Shape:
     """The shape of the filter for oneDNN: groups, if there are several, outputs, inputs, space."""
-    groups = _groups(call)
-    outputs, inputs = call.output[1] // groups, call.input[1] // groups
-    return (*((groups,) if groups > 1 else ()), outputs, inputs, *call.filter[2:])
+    groups = (call.groups,) if call.groups > 1 else ()
+    channels = call.output[1] // call.groups, call.input[1] // call.groups
+    return (*groups, *channels, *call.filter[2:])
 
 
-def _weights(call: AnyConvolution, operands: Operands) -> Memory:
-    """The filter as ONNX has it. That of a transposed convolution has its inputs first."""
-    onednn = operands.onednn
-    memory = operands.plain("filter", call.filter)
+def _weights(call: AnyWay, operands: Operands) -> Memory:
+    """The filter as ONNX has it: that of a transposed convolution has its inputs first."""
     shape = _filter_shape(call)
+    strides = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
     if isinstance(call, TransposedConvolution):
-        groups = _groups(call)
-        *_, outputs, inputs = shape[: len(shape) - len(call.filter[2:])]
-        space = [1]
-        for size in reversed(call.filter[3:]):
-            space.insert(0, space[0] * size)
-        window = space[0] * call.filter[2]
-        strides = [window, outputs * window, *space]
-        if groups > 1:
-            strides.insert(0, inputs * outputs * window)
-        described = strided(onednn, shape, DataType.F32, strides)
-    else:
-        described = strided(onednn, shape, DataType.F32)
-    return Memory(onednn, described, memory.data)
+        outputs = len(shape) - len(call.filter)
+        window = prod(call.filter[2:])
+        strides[outputs : outputs + 2] = window, shape[outputs] * window
+    described = strided(operands.onednn, shape, DataType.F32, strides)
+    return Memory(operands.onednn, described, operands.plain("filter").data)
 
 
-def _groups(call: AnyConvolution) -> int:
-    assert isinstance(call, Convolution | TransposedConvolution)
-    return call.groups
-
-
-def _pads_after(call: AnyConvolution) -> list[int]:
-    """What has to be given so that the result has its size."""
-    transposed = isinstance(call, TransposedConvolution)
-    larger, smaller = (call.output, call.input) if transposed else (call.input, call.output)
+def _pads_after(call: AnyWay) -> list[int]:
+    """Those with which the result has its size."""
+    larger, smaller = call.input, call.output
+    if isinstance(call, TransposedConvolution):
+        larger, smaller = smaller, larger
     windows = [
         (size - 1) * dilation + 1
         for size, dilation in zip(call.filter[2:], call.dilations, strict=True)
     ]
+    sizes = zip(smaller[2:], call.strides, windows, larger[2:], call.pads_before, strict=True)
     return [
-        (last - 1) * stride + window - whole - before
-        for last, stride, window, whole, before in zip(
-            smaller[2:], call.strides, windows, larger[2:], call.pads_before, strict=True
-        )
+        (count - 1) * stride + window - whole - before
+        for count, stride, window, whole, before in sizes
     ]

@@ -1,155 +1,190 @@
-"""The library itself, through ctypes: no maintained Python package binds its primitives.
+"""oneDNN's primitives as candidates: a layer is lowered to a call, and that to a primitive."""
 
-Names and numbers are those of `dnnl.h` and `dnnl_types.h` of oneDNN 3. The package brings a build
-whose threads are those of GNU's OpenMP; another build of version 3 that the system has works, too.
-"""
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache, partial
 
-import ctypes
-import ctypes.util
-from collections.abc import Callable
-from enum import IntEnum
-from functools import cache
-from importlib.metadata import PackageNotFoundError, files
-from typing import Any
+from onnx import numpy_helper
 
-PACKAGE = "onednn-cpu-gomp"
-FILE = "libdnnl.so.3"
-MAJOR = 3
-
-CPU = 1
-"""`dnnl_cpu`, the kind of the engine."""
-
-STATUSES = (
-    "success",
-    "out of memory",
-    "invalid arguments",
-    "unimplemented",
-    "last implementation reached",
-    "runtime error",
-    "not required",
+from benanza_runner.arrays import Array
+from benanza_runner.cpu_libraries.cpu_library import Borders, Calls, CpuCandidate, CpuWork
+from benanza_runner.cpu_libraries.onednn.binding import Binding, OneDnnError, binding
+from benanza_runner.cpu_libraries.onednn.convolutions import convolution_plans
+from benanza_runner.cpu_libraries.onednn.elementwise import elementwise_plans
+from benanza_runner.cpu_libraries.onednn.movement import (
+    concatenation_plans,
+    shuffle_plans,
+    view_plans,
 )
-"""In the order of `dnnl_status_t`."""
+from benanza_runner.cpu_libraries.onednn.plan import BLOCKED, EITHER, FIRST, Operands, Plan, Ready
+from benanza_runner.cpu_libraries.onednn.products import product_plans
+from benanza_runner.cpu_libraries.onednn.rows import (
+    reduction_plans,
+    row_normalisation_plans,
+    softmax_plans,
+)
+from benanza_runner.cpu_libraries.onednn.windows import (
+    normalisation_plans,
+    pooling_plans,
+    resizing_plans,
+)
+from benanza_runner.cuda.calls import (
+    Concatenation,
+    Convolution,
+    Normalisation,
+    Pooling,
+    Product,
+    Reduction,
+    Resizing,
+    RowNormalisation,
+    Shuffle,
+    Softmax,
+    TransposedConvolution,
+    View,
+)
+from benanza_runner.cuda.candidate import refused
+from benanza_runner.cuda.lowering.elementwise.chains import is_chain
+from benanza_runner.cuda.lowering.lower import Lowered, lower
+from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_runner.measuring.clock import clocked
+from benanza_runner.measuring.sampling import Timing
+from benanza_runner.onnx_layers.layer_model import LayerModel
+from benanza_runner.onnxruntime.blocked import block_size, maps
+from benanza_schemas.events import MAX_NAME_LENGTH, Variant
+
+MOST_COPIES = 1_000
+EMPTY_CALLS = 1_000
 
 
-class DataType(IntEnum):
-    """`dnnl_data_type_t`."""
+class OneDnn:
+    """oneDNN on the CPU: each layer as one primitive, with weights packed beforehand.
 
-    F16 = 1
-    BF16 = 2
-    F32 = 3
-    S32 = 4
-    S8 = 5
-    U8 = 6
-
-
-class OneDnnError(RuntimeError):
-    """oneDNN refused a call; the text says which one and why."""
-
-
-class _Version(ctypes.Structure):
-    """The beginning of `dnnl_version_t`."""
-
-    _fields_ = (("major", ctypes.c_int), ("minor", ctypes.c_int), ("patch", ctypes.c_int))
-
-
-class Library:
-    """oneDNN with an engine for the CPU and a stream in which calls run one after another.
-
-    Calls are to be made by the thread that set the number of `threads` last.
+    Feature maps are as ONNX has them, or in blocks of channels. Only float32 is asked for.
     """
 
-    def __init__(self, shared: ctypes.CDLL) -> None:
-        self._shared = shared
-        self.engine = ctypes.c_void_p()
-        self.call("dnnl_engine_create", ctypes.byref(self.engine), CPU, ctypes.c_size_t(0))
-        self.stream = ctypes.c_void_p()
-        in_order = 1
-        self.call("dnnl_stream_create", ctypes.byref(self.stream), self.engine, in_order)
-        self.execute: Any = shared.dnnl_primitive_execute
-        self.execute.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p]
-        shared.dnnl_primitive_desc_query_md.restype = ctypes.c_void_p
-        shared.dnnl_memory_desc_get_size.restype = ctypes.c_size_t
+    library = "onednn"
 
-    def use_threads(self, threads: int) -> None:
-        """Has calls that the current thread makes run on so many threads.
+    def __init__(self) -> None:
+        self._onednn = binding()
+        self.version = self._onednn.version()
+        self._empty_call_us = cache(self._timed_empty_call_us)
 
-        A build whose threads aren't OpenMP's uses as many as there are processors for it.
-        """
-        # The function is OpenMP's, which the library depends on, so that it is found through it.
-        set_threads: Callable[[int], None] | None = getattr(
-            self._shared, "omp_set_num_threads", None
-        )
-        if set_threads is not None:
-            set_threads(threads)
+    def candidates(self, work: CpuWork) -> Iterator[CpuCandidate | Variant]:
+        """The implementations that oneDNN has, in each layout."""
+        title = work.layer.title()
+        if work.layer.execution == "network":
+            return
+        if work.precision != "fp32":
+            yield refused(self.library, title, "", "oneDNN is asked for float32 only, so far")
+            return
+        self._onednn.use_threads(work.threads)
+        try:
+            lowered = _lowered(work)
+        except UnsupportedError as error:
+            yield refused(self.library, title, "", error)
+            return
+        for layout in (FIRST, BLOCKED) if block_size() else (FIRST,):
+            try:
+                for plan in self._plans(work, lowered, layout):
+                    yield self._candidate(work, plan)
+            except (OneDnnError, UnsupportedError) as error:
+                yield refused(self.library, title, layout, error)
 
-    def version(self) -> str:
-        """The version, such as `3.2.0`."""
-        return version_of(self._shared)
+    def empty_call_us(self, threads: int) -> float:
+        """The least of many calls that start no primitive."""
+        return self._empty_call_us(threads)
 
-    def call(self, name: str, *arguments: Any) -> None:
-        """Calls a function. Raises `OneDnnError` unless it says `dnnl_success`."""
-        function = getattr(self._shared, name, None)
-        if function is None:
-            raise OneDnnError(f"version {self.version()} has no {name}")
-        status = function(*arguments)
-        if status:
-            reason = STATUSES[status] if status < len(STATUSES) else f"status {status}"
-            raise OneDnnError(f"{name}: {reason}")
+    def _plans(self, work: CpuWork, lowered: Lowered | None, layout: str) -> Iterator[Plan]:
+        """The plans of the layer in one layout; those that have either come with the first."""
+        if lowered is None:
+            values = _values(work.model)
+            operands = Operands(self._onednn, {}, frozenset(), block_size())
+            return elementwise_plans(work.layer, values, operands, layout)
+        call = lowered.call
+        operands = Operands(self._onednn, lowered.operands, lowered.weights, block_size())
+        match call:
+            case Convolution() | TransposedConvolution():
+                return convolution_plans(call, operands, layout)
+            case Pooling():
+                return pooling_plans(call, operands, layout)
+            case Normalisation():
+                return normalisation_plans(call, operands, layout)
+            case Resizing():
+                return resizing_plans(call, operands, layout)
+            case Reduction():
+                return reduction_plans(call, operands, layout)
+            case Concatenation():
+                return concatenation_plans(call, operands, layout)
+        if layout == BLOCKED:
+            return iter(())
+        match call:
+            case Product():
+                return product_plans(call, operands)
+            case Softmax():
+                return softmax_plans(call, operands)
+            case RowNormalisation():
+                return row_normalisation_plans(call, operands)
+            case View():
+                return view_plans(call, operands)
+            case Shuffle():
+                return shuffle_plans(call, operands)
+        if len(work.layer.operators) > 1:
+            raise UnsupportedError("oneDNN runs it as several calls")
+        return iter(())
 
-    def value(self, name: str, *arguments: Any) -> Any:
-        """What a function returns that has no status."""
-        return getattr(self._shared, name)(*arguments)
+    def _candidate(self, work: CpuWork, plan: Plan) -> CpuCandidate:
+        borders = work.as_onnx
+        if plan.layout == BLOCKED:
+            borders = Borders(BLOCKED, plan.reads, plan.writes)
+        elif plan.layout == EITHER and borders.layout:
+            borders = Borders(EITHER, (), borders.writes)
+        opened = partial(self._open, work, plan)
+        return CpuCandidate(self.library, plan.name[:MAX_NAME_LENGTH], borders, opened, MOST_COPIES)
 
+    @contextmanager
+    def _open(self, work: CpuWork, plan: Plan, copies: int) -> Iterator[Calls]:
+        self._onednn.use_threads(work.threads)
+        yield OneDnnCalls(self._onednn, plan.make(), work, copies)
 
-def version_of(shared: ctypes.CDLL) -> str:
-    """The version of a loaded library."""
-    shared.dnnl_version.restype = ctypes.POINTER(_Version)
-    found = shared.dnnl_version().contents
-    return f"{found.major}.{found.minor}.{found.patch}"
-
-
-@cache
-def why_unavailable() -> str:
-    """Why oneDNN can't be used here, and how to mend it; empty if it can."""
-    loaded = _loaded()
-    if isinstance(loaded, str):
-        return loaded
-    loaded.dnnl_engine_get_count.restype = ctypes.c_size_t
-    if not loaded.dnnl_engine_get_count(CPU):
-        return f"oneDNN {version_of(loaded)} finds no CPU: it is a build for SYCL without its runtime"
-    return ""
-
-
-@cache
-def library() -> Library:
-    """The library of this process. Raises `OneDnnError` where there is none that works."""
-    reason = why_unavailable()
-    loaded = _loaded()
-    if reason or isinstance(loaded, str):
-        raise OneDnnError(reason)
-    return Library(loaded)
-
-
-@cache
-def _loaded() -> ctypes.CDLL | str:
-    """The shared library, or why there is none."""
-    path = _of_package() or ctypes.util.find_library("dnnl")
-    if not path:
-        return "oneDNN isn't installed; say: pip install 'benanza[cpu]'"
-    try:
-        shared = ctypes.CDLL(path)
-    except OSError as error:
-        return f"oneDNN can't be loaded: {error}"
-    version = version_of(shared)
-    if not version.startswith(f"{MAJOR}."):
-        return f"oneDNN {version} has another interface than version {MAJOR}"
-    return shared
+    def _timed_empty_call_us(self, threads: int) -> float:
+        self._onednn.use_threads(threads)
+        return min(clocked(self._onednn.wait).us for _ in range(EMPTY_CALLS))
 
 
-def _of_package() -> str:
-    """Where the package has put the library; empty if it isn't installed."""
-    try:
-        installed = files(PACKAGE) or ()
-    except PackageNotFoundError:
-        return ""
-    return next((str(file.locate()) for file in installed if file.name == FILE), "")
+class OneDnnCalls:
+    """A primitive that is run so many times in a call."""
+
+    def __init__(self, onednn: Binding, ready: Ready, work: CpuWork, copies: int) -> None:
+        self._onednn, self._ready, self._copies = onednn, ready, copies
+        (self._output,) = work.model.proto.graph.output
+        self._shape = work.layer.tensors[work.layer.outputs[0]].shape
+
+    def call(self) -> Timing:
+        """Runs all copies, to the end."""
+        return clocked(self._run)
+
+    def results(self) -> Mapping[str, Array]:
+        """What each copy wrote to the same place."""
+        return {self._output.name: self._ready.result().reshape(self._shape)}
+
+    def _run(self) -> None:
+        self._ready.primitive.run(self._copies)
+        self._onednn.wait()
+
+
+def _lowered(work: CpuWork) -> Lowered | None:
+    """The call for a layer; None for a chain of element-wise operators. Raises as `lower` does."""
+    if is_chain(work.layer):
+        return None
+    return lower(work.layer, _values(work.model))
+
+
+def _values(model: LayerModel) -> dict[int, Array]:
+    """The layer's inputs by position: constants in the model, weights, and inputs."""
+    held = {
+        tensor.name: numpy_helper.to_array(tensor)
+        for tensor in model.proto.graph.initializer
+        if tensor.name not in model.constants
+    }
+    arrays = held | model.constants | model.inputs
+    return {int(name.removeprefix("t")): array for name, array in arrays.items()}

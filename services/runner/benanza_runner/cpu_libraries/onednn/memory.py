@@ -9,7 +9,7 @@ from weakref import finalize
 import numpy as np
 
 from benanza_runner.arrays import Array
-from benanza_runner.cpu_libraries.onednn.library import DataType, Library
+from benanza_runner.cpu_libraries.onednn.binding import DataType, Binding
 
 ALIGNMENT = 64
 """Bytes of a line of the cache, which vectors are aligned to."""
@@ -29,13 +29,15 @@ ELEMENTS: dict[str, DataType] = {
 }
 """By NumPy's names."""
 
+FLOAT_BYTES = 4
+
 Shape = tuple[int, ...]
 
 
 class Descriptor:
     """How a tensor lies in memory: `dnnl_memory_desc_t`."""
 
-    def __init__(self, onednn: Library, handle: ctypes.c_void_p, *, owned: bool = True) -> None:
+    def __init__(self, onednn: Binding, handle: ctypes.c_void_p, *, owned: bool = True) -> None:
         self._onednn = onednn
         self._as_parameter_ = handle
         if owned:
@@ -52,7 +54,7 @@ class Descriptor:
 
 
 def strided(
-    onednn: Library, shape: Shape, kind: DataType, strides: Sequence[int] | None = None
+    onednn: Binding, shape: Shape, kind: DataType, strides: Sequence[int] | None = None
 ) -> Descriptor:
     """A tensor with these strides in elements; by default the last axis is the fastest."""
     if strides is None:
@@ -64,19 +66,19 @@ def strided(
     return Descriptor(onednn, handle)
 
 
-def _tagged(onednn: Library, shape: Shape, kind: DataType, tag: int) -> Descriptor:
+def _tagged(onednn: Binding, shape: Shape, kind: DataType, tag: int) -> Descriptor:
     handle = ctypes.c_void_p()
     name = "dnnl_memory_desc_create_with_tag"
     onednn.call(name, ctypes.byref(handle), len(shape), longs(shape), int(kind), tag)
     return Descriptor(onednn, handle)
 
 
-def anyhow(onednn: Library, shape: Shape, kind: DataType) -> Descriptor:
+def anyhow(onednn: Binding, shape: Shape, kind: DataType) -> Descriptor:
     """A tensor that may lie as the primitive wants it."""
     return _tagged(onednn, shape, kind, ANY)
 
 
-def in_blocks(onednn: Library, shape: Shape, kind: DataType, block: int) -> Descriptor:
+def in_blocks(onednn: Binding, shape: Shape, kind: DataType, block: int) -> Descriptor:
     """A tensor whose channels, axis 1, are in blocks of so many, the channels of a block last."""
     return _tagged(onednn, shape, kind, BLOCKED[len(shape), block])
 
@@ -88,7 +90,7 @@ class Memory:
     """
 
     def __init__(
-        self, onednn: Library, descriptor: Descriptor, data: Array, start: int = 0
+        self, onednn: Binding, descriptor: Descriptor, data: Array, start: int = 0
     ) -> None:
         self.descriptor = descriptor
         self.data = data
@@ -100,7 +102,7 @@ class Memory:
         finalize(self, onednn.value, "dnnl_memory_destroy", self.handle)
 
 
-def of_array(onednn: Library, array: Array) -> Memory:
+def of_array(onednn: Binding, array: Array) -> Memory:
     """A copy of an array, whose last axis is the fastest."""
     array = np.ascontiguousarray(array)
     described = strided(onednn, array.shape, ELEMENTS[array.dtype.name])
@@ -109,13 +111,13 @@ def of_array(onednn: Library, array: Array) -> Memory:
     return memory
 
 
-def to_array(memory: Memory, shape: Shape, dtype: np.dtype[Any]) -> Array:
-    """A plain tensor as an array of this shape."""
+def as_array(memory: Memory, shape: Shape) -> Array:
+    """A tensor of floats that lies as ONNX has it, as an array of this shape."""
     count = prod(shape)
-    return memory.data[: count * dtype.itemsize].view(dtype).reshape(shape).copy()
+    return memory.data[: count * FLOAT_BYTES].view(np.float32).reshape(shape).copy()
 
 
-def empty(onednn: Library, descriptor: Descriptor) -> Memory:
+def empty(onednn: Binding, descriptor: Descriptor) -> Memory:
     """New memory for a tensor, of which no byte is written yet."""
     return Memory(onednn, descriptor, aligned(descriptor.bytes))
 

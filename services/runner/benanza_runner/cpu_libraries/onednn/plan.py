@@ -1,26 +1,34 @@
 """What the modules of this package make of a call: plans, each a primitive in one layout."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
 from benanza_runner.arrays import Array
-from benanza_runner.cpu_libraries.onednn.library import DataType, Library
+from benanza_runner.cpu_libraries.onednn.attributes import Attributes
+from benanza_runner.cpu_libraries.onednn.binding import DataType, Binding
 from benanza_runner.cpu_libraries.onednn.memory import (
     Descriptor,
     Memory,
     Shape,
-    anyhow,
+    as_array,
+    empty,
     in_blocks,
     of_array,
     strided,
 )
 from benanza_runner.cpu_libraries.onednn.primitive import (
     REFERENCE,
+    Argument,
     Primitive,
     Way,
     reordered,
 )
+from benanza_runner.cuda.unsupported import UnsupportedError
+
+INFERENCE = 96
+"""`dnnl_forward_inference`."""
 
 MOST_WAYS = 3
 """Implementations of a primitive that are tried, in oneDNN's own order."""
@@ -30,20 +38,24 @@ BLOCKED = "NCHWc"
 EITHER = ""
 
 
-class Plan(NamedTuple):
-    """A way of running a call, whose feature maps are in this layout.
+class Ready(NamedTuple):
+    """A primitive with its weights packed, and its result as an array in ONNX's order."""
 
-    `make` makes the primitive and the memory of its result, with all weights packed. `reads` and
-    `writes` are the shapes of the feature maps that are in blocks. `preferred` says that it is the
-    implementation which oneDNN would take.
+    primitive: Primitive
+    result: Callable[[], Array]
+
+
+class Plan(NamedTuple):
+    """A way of running a call, whose feature maps have this layout.
+
+    `make` makes it ready. `reads` and `writes` are the shapes of the feature maps in blocks.
     """
 
     name: str
     layout: str
-    make: Callable[[], tuple[Primitive, Memory]]
+    make: Callable[[], Ready]
     reads: tuple[Shape, ...] = ()
     writes: tuple[Shape, ...] = ()
-    preferred: bool = False
 
 
 class Operands:
@@ -53,13 +65,12 @@ class Operands:
     """
 
     def __init__(
-        self, onednn: Library, arrays: Mapping[str, Array], fixed: frozenset[str], block: int
+        self, onednn: Binding, arrays: Mapping[str, Array], fixed: frozenset[str], block: int
     ) -> None:
         self.onednn = onednn
         self.arrays = arrays
         self.fixed = fixed
         self.block = block
-        self.read: list[Shape] = []
 
     def plain(self, name: str, shape: Shape | None = None) -> Memory:
         """An operand as ONNX has it, seen in this shape."""
@@ -67,33 +78,73 @@ class Operands:
         return of_array(self.onednn, array if shape is None else array.reshape(shape))
 
     def map(self, name: str, shape: Shape, layout: str) -> Memory:
-        """An operand that is a feature map, in this layout.
-
-        With fewer channels than a block has, it stays as ONNX has it: so is a model's input.
+        """An operand that is a feature map, in this layout if it has enough channels for a block:
+        else it stays as ONNX has it, as the input of a model is.
         """
         memory = self.plain(name, shape)
-        if layout != BLOCKED or shape[1] < self.block:
-            return memory
-        return reordered(self.onednn, memory, self.described(shape, layout))
+        if layout == BLOCKED and self.fills_a_block(shape):
+            return reordered(self.onednn, memory, self.described(shape, layout))
+        return memory
 
-    def described(self, shape: Shape, layout: str) -> Descriptor:
-        """How a feature map of this shape lies in this layout."""
+    def fills_a_block(self, shape: Shape) -> bool:
+        """Whether a feature map has as many channels as a block."""
+        return 0 < self.block <= shape[1]
+
+    def described(self, shape: Shape, layout: str = FIRST) -> Descriptor:
+        """How a feature map of this shape lies in this layout, or any tensor as ONNX has it."""
         if layout == BLOCKED:
             return in_blocks(self.onednn, shape, DataType.F32, self.block)
         return strided(self.onednn, shape, DataType.F32)
 
-    def packable(self, shape: Shape) -> Descriptor:
-        """A weight that lies as the primitive wants it."""
-        return anyhow(self.onednn, shape, DataType.F32)
+
+def plans(
+    operands: Operands,
+    kind: str,
+    found: Iterable[Way],
+    attributes: Attributes,
+    memories: Mapping[int, Memory],
+    result: tuple[Shape, str],
+    reads: tuple[Shape, ...] = (),
+) -> Iterator[Plan]:
+    """A plan for each way that is worth trying, with these arguments.
+
+    Arguments are copied to where a way wants them, when it is made. `result` is the shape of what
+    is written, and its layout. Raises `UnsupportedError` and `OneDnnError`.
+    """
+    shape, layout = result
+    blocked = layout == BLOCKED
+    for way in worth_trying(found):
+        make = partial(_ready, operands, way, {**memories, **attributes.memories}, shape, layout)
+        writes = (shape,) if blocked else ()
+        yield Plan(f"{kind} {way.name}", layout, make, reads if blocked else (), writes)
 
 
-def tried(found: Iterable[Way]) -> Iterable[Way]:
-    """The ways that are worth trying: the preferred one, and others that are no reference code."""
+def _ready(
+    operands: Operands, way: Way, memories: Mapping[int, Memory], shape: Shape, layout: str
+) -> Ready:
+    onednn = operands.onednn
+    given = {
+        argument: reordered(onednn, memory, way.wants(argument))
+        if argument == Argument.WEIGHTS
+        else memory
+        for argument, memory in memories.items()
+    }
+    result = empty(onednn, operands.described(shape, layout))
+    primitive = Primitive(onednn, way, {**given, Argument.RESULT: result})
+    as_onnx = operands.described(shape)
+    return Ready(primitive, lambda: as_array(reordered(onednn, result, as_onnx), shape))
+
+
+def worth_trying(found: Iterable[Way]) -> Iterator[Way]:
+    """The first ways of different names, without reference code, which takes a hundred times as
+    long. Raises `UnsupportedError` if there is nothing else.
+    """
     names = set()
     for way in islice(found, MOST_WAYS):
-        if way.name in names or (way.number and way.name.startswith(REFERENCE)):
-            return
-        names.add(way.name)
-        yield way
         if way.name.startswith(REFERENCE):
-            return
+            break
+        if way.name not in names:
+            names.add(way.name)
+            yield way
+    if not names:
+        raise UnsupportedError("oneDNN has only reference code for it in this layout")

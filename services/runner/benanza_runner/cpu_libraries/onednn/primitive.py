@@ -7,7 +7,7 @@ from typing import Any
 from weakref import finalize
 
 from benanza_runner.cpu_libraries.onednn.attributes import Attributes
-from benanza_runner.cpu_libraries.onednn.library import Library, OneDnnError
+from benanza_runner.cpu_libraries.onednn.binding import Binding, OneDnnError
 from benanza_runner.cpu_libraries.onednn.memory import Descriptor, Memory, empty
 
 IMPLEMENTATION = 8
@@ -43,7 +43,7 @@ class Way:
     that fit, which are in the order in which oneDNN prefers them.
     """
 
-    def __init__(self, onednn: Library, handle: ctypes.c_void_p, number: int) -> None:
+    def __init__(self, onednn: Binding, handle: ctypes.c_void_p, number: int) -> None:
         self._onednn = onednn
         self._as_parameter_ = handle
         self.number = number
@@ -66,7 +66,7 @@ class Way:
         return Descriptor(self._onednn, ctypes.c_void_p(found), owned=False)
 
 
-def ways(onednn: Library, kind: str, attributes: Attributes, *arguments: Any) -> Iterator[Way]:
+def ways(onednn: Binding, kind: str, attributes: Attributes, *arguments: Any) -> Iterator[Way]:
     """The implementations of a primitive of this kind, such as `eltwise_forward`.
 
     The arguments are those of `dnnl_…_primitive_desc_create` between the engine and the attributes.
@@ -93,7 +93,7 @@ def ways(onednn: Library, kind: str, attributes: Attributes, *arguments: Any) ->
 class Primitive:
     """A way with its arguments, ready to run. Scratch memory is its own."""
 
-    def __init__(self, onednn: Library, way: Way, memories: Mapping[int, Memory]) -> None:
+    def __init__(self, onednn: Binding, way: Way, memories: Mapping[int, Memory]) -> None:
         self._onednn = onednn
         self._handle = ctypes.c_void_p()
         onednn.call("dnnl_primitive_create", ctypes.byref(self._handle), way)
@@ -114,9 +114,13 @@ class Primitive:
             ctypes.cast(self._arguments, ctypes.c_void_p),
         )
 
-    def run(self) -> None:
-        """Runs it once. Raises `OneDnnError`."""
-        if self._onednn.execute(*self._call):
+    def run(self, times: int = 1) -> None:
+        """Runs it so many times, one after the other. Raises `OneDnnError`."""
+        execute, call = self._onednn.execute, self._call
+        failed = 0
+        for _ in range(times):
+            failed |= execute(*call)
+        if failed:
             raise OneDnnError("dnnl_primitive_execute failed")
 
 
@@ -126,27 +130,27 @@ class _Argument(ctypes.Structure):
     _fields_ = (("argument", ctypes.c_int), ("memory", ctypes.c_void_p))
 
 
-def reordered(onednn: Library, memory: Memory, wanted: Descriptor) -> Memory:
+def reordered(onednn: Binding, memory: Memory, wanted: Descriptor) -> Memory:
     """The same tensor as it is wanted, which is a copy unless it lies so already."""
     if memory.descriptor.equals(wanted):
         return memory
     result = empty(onednn, wanted)
-    reorder(onednn, memory, result).run()
-    onednn.call("dnnl_stream_wait", onednn.stream)
+    way = copying(onednn, memory.descriptor, wanted)
+    Primitive(onednn, way, {Argument.SOURCE: memory, Argument.RESULT: result}).run()
+    onednn.wait()
     return result
 
 
-def reorder(onednn: Library, source: Memory, result: Memory) -> Primitive:
-    """What copies a tensor to where it lies otherwise. Raises `OneDnnError`."""
+def copying(onednn: Binding, source: Descriptor, result: Descriptor) -> Way:
+    """How a tensor is copied to where it lies otherwise. Raises `OneDnnError`."""
     handle = ctypes.c_void_p()
     onednn.call(
         "dnnl_reorder_primitive_desc_create",
         ctypes.byref(handle),
-        source.descriptor,
+        source,
         onednn.engine,
-        result.descriptor,
+        result,
         onednn.engine,
         Attributes(onednn),
     )
-    way = Way(onednn, handle, 0)
-    return Primitive(onednn, way, {Argument.SOURCE: source, Argument.RESULT: result})
+    return Way(onednn, handle, 0)

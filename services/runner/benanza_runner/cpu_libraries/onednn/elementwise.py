@@ -1,0 +1,189 @@
+"""Element-wise operators, one after the other: one call, with the others as what follows in it."""
+
+import ctypes
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
+
+import numpy as np
+
+from benanza_runner.arrays import Array
+from benanza_runner.cpu_libraries.onednn.activations import FUNCTIONS, functions
+from benanza_runner.cpu_libraries.onednn.attributes import (
+    Applied,
+    Attributes,
+    Combined,
+    Function,
+    Operation,
+    Step,
+)
+from benanza_runner.cpu_libraries.onednn.memory import Memory, Shape
+from benanza_runner.cpu_libraries.onednn.plan import (
+    BLOCKED,
+    EITHER,
+    FIRST,
+    INFERENCE,
+    Operands,
+    Plan,
+    plans,
+)
+from benanza_runner.cpu_libraries.onednn.primitive import Argument, ways
+from benanza_runner.cuda.lowering.affine import normalisation
+from benanza_runner.cuda.lowering.products.activations import activation
+from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_schemas.layer import OMITTED, Layer, Operator
+
+OPERATIONS = {
+    "Add": Operation.ADD,
+    "Div": Operation.DIV,
+    "Max": Operation.MAX,
+    "Min": Operation.MIN,
+    "Mul": Operation.MUL,
+    "Sub": Operation.SUB,
+}
+TURNED = {
+    "Div": (Applied(Function.POW, 1.0, -1.0), Operation.MUL),
+    "Sub": (Applied(Function.LINEAR, -1.0), Operation.ADD),
+}
+"""What is done where the value is the second operand: a function of it, and an operation."""
+
+LONGEST_GATE = 3
+
+
+def elementwise_plans(
+    layer: Layer, values: Mapping[int, Array], operands: Operands, layout: str
+) -> Iterator[Plan]:
+    """The implementations of a chain of operators, of which each reads what the one before wrote,
+    with feature maps in this layout. Without any that is repeated, they may have either.
+
+    `operands` holds the layer's inputs by position. Raises `UnsupportedError` and `OneDnnError`.
+    """
+    chain = _Chain(layer, values, operands)
+    yield from chain.plans(layout)
+
+
+class _Chain:
+    """The steps of a chain, with operands of the shapes that they have in it."""
+
+    def __init__(self, layer: Layer, values: Mapping[int, Array], operands: Operands) -> None:
+        self._layer, self._values, self._operands = layer, values, operands
+        self._output = layer.tensors[layer.outputs[0]].shape
+        if any(layer.tensors[i].dtype != "float32" for i in (*layer.inputs(), *layer.outputs)):
+            raise UnsupportedError("element-wise operators of integers are not asked for yet")
+        self._steps: list[Applied | tuple[Operation, Array]] = []
+        self._value = self._source()
+        self._first = self._value
+        left = layer.operators
+        while left:
+            left = left[self._follow(left) :]
+
+    def plans(self, layout: str) -> Iterator[Plan]:
+        """The implementations in this layout, which is a name of it or either."""
+        shape, blocked = self._shape(), layout == BLOCKED
+        arrays = [self._values[self._first]]
+        arrays += [step[1] for step in self._steps if not isinstance(step, Applied)]
+        whole = [prod(array.shape) == prod(shape) for array in arrays]
+        either = all(full or array.size == 1 for full, array in zip(whole, arrays, strict=True))
+        if blocked and (either or not self._operands.fills_a_block(shape)):
+            raise UnsupportedError("it takes feature maps as they are")
+        if either:
+            shape = (prod(shape),)
+        written = FIRST if either else layout
+        onednn = self._operands.onednn
+        memories = [
+            self._memory(array, shape, written) for array in arrays
+        ]
+        x, *others = memories
+        steps: list[Step] = []
+        for step in self._steps:
+            steps.append(step if isinstance(step, Applied) else Combined(step[0], others.pop(0)))
+        first, *after = steps
+        attributes = Attributes(onednn, tuple(after))
+        result = self._operands.described(shape, written)
+        given = {Argument.SOURCE: x}
+        if isinstance(first, Applied):
+            numbers = ctypes.c_float(first.alpha), ctypes.c_float(first.beta)
+            kind = "eltwise_forward"
+            arguments = INFERENCE, int(first.function), x.descriptor, result, *numbers
+        else:
+            kind = "binary"
+            given[Argument.SECOND] = first.other
+            arguments = int(first.operation), x.descriptor, first.other.descriptor, result
+        found = ways(onednn, kind, attributes, *arguments)
+        title = kind.removesuffix("_forward")
+        reads = tuple(shape for full in whole if full)
+        for plan in plans(
+            self._operands, title, found, attributes, given, (shape, written), reads
+        ):
+            yield plan._replace(layout=EITHER) if either else plan
+
+    def _shape(self) -> Shape:
+        return self._output or (1,)
+
+    def _memory(self, array: Array, shape: Shape, layout: str) -> Memory:
+        """An operand with as many axes as the result; a feature map in its layout."""
+        name = str(len(self._operands.arrays))
+        self._operands.arrays[name] = array
+        if array.size == prod(shape):
+            return self._operands.map(name, shape, layout)
+        seen = (1,) * (len(shape) - array.ndim) + array.shape if array.size > 1 else (1,) * len(shape)
+        return self._operands.plain(name, seen)
+
+    def _source(self) -> int:
+        """The input that goes through the chain: the first that is as large as the result."""
+        sizes = self._layer.tensors
+        for index in self._layer.operators[0].inputs:
+            if index != OMITTED and sizes[index].shape == self._output:
+                return index
+        raise UnsupportedError("oneDNN doesn't repeat the first operand")
+
+    def _follow(self, operators: Sequence[Operator]) -> int:
+        """Adds the steps of the first operators, and returns how many they are."""
+        for count in range(min(LONGEST_GATE, len(operators)), 0, -1):
+            try:
+                made = activation(operators[:count], self._value, self._layer, self._values)
+                steps = functions(made.name, made.numbers)
+            except UnsupportedError:
+                continue
+            if made.name and operators[0].inputs[0] == self._value:
+                self._steps += steps
+                self._value = operators[count - 1].outputs[0]
+                return count
+        self._add(operators[0])
+        self._value = operators[0].outputs[0]
+        return 1
+
+    def _add(self, operator: Operator) -> None:
+        op_type, inputs = operator.op_type, operator.inputs
+        if inputs.count(self._value) != 1:
+            raise UnsupportedError(f"oneDNN runs {self._layer.title()} as several calls")
+        if op_type in FUNCTIONS and len(inputs) == 1:
+            self._steps += functions(op_type, ())
+        elif op_type == "BatchNormalization" and inputs[0] == self._value:
+            factor, mean, shift = normalisation(operator, self._values)
+            axes = (-1, *(1,) * (len(self._output) - 2))
+            for operation, vector in (
+                (Operation.MUL, factor),
+                (Operation.ADD, shift - mean * factor),
+            ):
+                self._steps.append((operation, vector.reshape(axes).astype(np.float32)))
+        elif op_type in OPERATIONS and len(inputs) == 2 and not operator.domain:
+            self._combine(op_type, inputs)
+        elif op_type == "Pow" and inputs[0] == self._value and self._is_number(inputs[1]):
+            self._steps.append(Applied(Function.POW, 1.0, float(self._values[inputs[1]].item())))
+        else:
+            raise UnsupportedError(f"oneDNN has no {op_type} for a chain of operators")
+
+    def _combine(self, op_type: str, inputs: Sequence[int]) -> None:
+        operation, other = OPERATIONS[op_type], inputs[1]
+        if inputs[0] != self._value:
+            other = inputs[0]
+            if op_type in TURNED:
+                function, operation = TURNED[op_type]
+                self._steps.append(function)
+        if other not in self._values:
+            raise UnsupportedError(f"oneDNN runs {self._layer.title()} as several calls")
+        self._steps.append((operation, self._values[other]))
+
+    def _is_number(self, index: int) -> bool:
+        """Whether a tensor is one number that is known."""
+        return self._layer.tensors[index].value is not None and self._values[index].size == 1

@@ -1,0 +1,117 @@
+"""Calls along rows: softmax, normalisation, reductions."""
+
+import ctypes
+from collections.abc import Iterator
+from math import prod
+
+from benanza_runner.cpu_libraries.onednn.attributes import Attributes
+from benanza_runner.cpu_libraries.onednn.plan import (
+    BLOCKED,
+    FIRST,
+    INFERENCE,
+    Operands,
+    Plan,
+    plans,
+)
+from benanza_runner.cpu_libraries.onednn.primitive import Argument, ways
+from benanza_runner.cuda.calls import Reduction, RowNormalisation, Softmax
+from benanza_runner.cuda.unsupported import UnsupportedError
+
+SOFTMAX = {False: 0x30000, True: 0x30001}
+"""`dnnl_softmax_accurate` and `dnnl_softmax_log`, by whether it is the logarithm."""
+
+WITH_SCALE = 2
+WITH_SHIFT = 4
+"""`dnnl_use_scale` and `dnnl_use_shift`."""
+
+REDUCTIONS = {
+    "Max": (0x2FFF2, 0.0),
+    "Min": (0x2FFF3, 0.0),
+    "Sum": (0x2FFF4, 0.0),
+    "Prod": (0x2FFF5, 0.0),
+    "Mean": (0x2FFF6, 0.0),
+    "L2": (0x2FFF8, 2.0),
+    "L1": (0x2FFFA, 1.0),
+    "SumSquare": (0x2FFFA, 2.0),
+}
+"""`dnnl_reduction_…` and its p, by ONNX's names."""
+
+
+def softmax_plans(call: Softmax, operands: Operands) -> Iterator[Plan]:
+    """The implementations of a softmax. Raises `UnsupportedError` and `OneDnnError`."""
+    shape = (call.outer, call.size) if call.inner == 1 else (call.outer, call.size, call.inner)
+    x, attributes = operands.plain("input", shape), Attributes(operands.onednn)
+    found = ways(
+        operands.onednn,
+        "softmax_forward",
+        attributes,
+        INFERENCE,
+        SOFTMAX[call.logarithm],
+        x.descriptor,
+        operands.described(shape),
+        1,
+    )
+    memories = {Argument.SOURCE: x}
+    yield from plans(operands, "softmax", found, attributes, memories, (shape, FIRST))
+
+
+def row_normalisation_plans(call: RowNormalisation, operands: Operands) -> Iterator[Plan]:
+    """The implementations of a layer normalisation. Raises as `softmax_plans` does."""
+    by_rows = (call.reduced, call.affine) == ((False, True),) * 2
+    if call.kind != "variance" or call.residual or call.by_channel or not by_rows:
+        raise UnsupportedError("of normalisations of rows, oneDNN has that of layers only")
+    onednn, attributes = operands.onednn, Attributes(operands.onednn)
+    rows, size = call.lengths
+    x = operands.plain("input", (rows, size))
+    memories = {Argument.SOURCE: x}
+    if call.scale:
+        memories[Argument.SCALE] = operands.plain("scale", (size,))
+    if call.bias:
+        memories[Argument.SHIFT] = operands.plain("bias", (size,))
+    found = ways(
+        onednn,
+        "layer_normalization_forward",
+        attributes,
+        INFERENCE,
+        x.descriptor,
+        operands.described((rows, size)),
+        operands.described((rows,)),
+        ctypes.c_float(call.epsilon),
+        WITH_SCALE * call.scale | WITH_SHIFT * call.bias,
+    )
+    written = (rows, size), FIRST
+    yield from plans(operands, "layer normalization", found, attributes, memories, written)
+
+
+def reduction_plans(call: Reduction, operands: Operands, layout: str) -> Iterator[Plan]:
+    """The implementations of a reduction, of a feature map where its space is reduced and kept as
+    axes of one. Raises as `softmax_plans` does.
+    """
+    if call.element or call.kind not in REDUCTIONS:
+        raise UnsupportedError(f"oneDNN has no Reduce{call.kind} of such elements")
+    shape = tuple(
+        1 if axis in call.axes else size for axis, size in enumerate(call.input)
+    )
+    if layout == BLOCKED:
+        if shape != call.output or call.axes != (2, 3) or not operands.fills_a_block(call.input):
+            raise UnsupportedError("it isn't the space of a feature map in blocks that is reduced")
+        x = operands.map("input", call.input, layout)
+    else:
+        x = operands.plain("input", call.input)
+    attributes = Attributes(operands.onednn)
+    algorithm, power = REDUCTIONS[call.kind]
+    found = ways(
+        operands.onednn,
+        "reduction",
+        attributes,
+        algorithm,
+        x.descriptor,
+        operands.described(shape, layout),
+        ctypes.c_float(power),
+        ctypes.c_float(0),
+    )
+    assert prod(shape) == prod(call.output)
+    memories = {Argument.SOURCE: x}
+    yield from plans(
+        operands, "reduction", found, attributes, memories, (shape, layout), (call.input,)
+    )

@@ -73,7 +73,7 @@ Step = Applied | Combined
 
 
 class Attributes:
-    """`dnnl_primitive_attr_t`: steps after a primitive, in order, and scratch memory as an argument.
+    """`dnnl_primitive_attr_t`: steps after a primitive, in order. Scratch memory is an argument.
 
     `memories` are what the steps read, by the numbers of their arguments.
     """

@@ -120,7 +120,9 @@ def why_unavailable() -> str:
         return loaded
     loaded.dnnl_engine_get_count.restype = ctypes.c_size_t
     if not loaded.dnnl_engine_get_count(CPU):
-        return f"oneDNN {version_of(loaded)} finds no CPU: it is a build for SYCL without its runtime"
+        return (
+            f"oneDNN {version_of(loaded)} finds no CPU: it is a build for SYCL without its runtime"
+        )
     return ""
 
 

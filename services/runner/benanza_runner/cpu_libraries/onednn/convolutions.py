@@ -61,9 +61,7 @@ def convolution_plans(call: AnyWay, operands: Operands, layout: str) -> Iterator
     )
     reads = [call.input, *([call.output] if call.residual else [])]
     in_blocks = tuple(shape for shape in reads if operands.fills_a_block(shape))
-    yield from plans(
-        operands, kind, found, attributes, memories, (call.output, layout), in_blocks
-    )
+    yield from plans(operands, kind, found, attributes, memories, (call.output, layout), in_blocks)
 
 
 def _filter_shape(call: AnyWay) -> Shape:

@@ -18,7 +18,6 @@ from benanza_runner.cpu_libraries.onednn.attributes import (
 )
 from benanza_runner.cpu_libraries.onednn.memory import Memory, Shape
 from benanza_runner.cpu_libraries.onednn.plan import (
-    BLOCKED,
     EITHER,
     FIRST,
     INFERENCE,
@@ -30,6 +29,7 @@ from benanza_runner.cpu_libraries.onednn.primitive import Argument, ways
 from benanza_runner.cuda.lowering.affine import normalisation
 from benanza_runner.cuda.lowering.products.activations import activation
 from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_runner.onnxruntime.blocked import LAYOUT as BLOCKED
 from benanza_schemas.layer import OMITTED, Layer, Operator
 
 OPERATIONS = {
@@ -89,9 +89,7 @@ class _Chain:
             shape = (prod(shape),)
         written = FIRST if either else layout
         onednn = self._operands.onednn
-        memories = [
-            self._memory(array, shape, written) for array in arrays
-        ]
+        memories = [self._memory(array, shape, written) for array in arrays]
         x, *others = memories
         steps: list[Step] = []
         for step in self._steps:
@@ -111,9 +109,7 @@ class _Chain:
         found = ways(onednn, kind, attributes, *arguments)
         title = kind.removesuffix("_forward")
         reads = tuple(shape for full in whole if full)
-        for plan in plans(
-            self._operands, title, found, attributes, given, (shape, written), reads
-        ):
+        for plan in plans(self._operands, title, found, attributes, given, (shape, written), reads):
             yield plan._replace(layout=EITHER) if either else plan
 
     def _shape(self) -> Shape:
@@ -125,7 +121,9 @@ class _Chain:
         self._operands.arrays[name] = array
         if array.size == prod(shape):
             return self._operands.map(name, shape, layout)
-        seen = (1,) * (len(shape) - array.ndim) + array.shape if array.size > 1 else (1,) * len(shape)
+        seen = (
+            (1,) * (len(shape) - array.ndim) + array.shape if array.size > 1 else (1,) * len(shape)
+        )
         return self._operands.plain(name, seen)
 
     def _source(self) -> int:

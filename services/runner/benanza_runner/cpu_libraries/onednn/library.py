@@ -16,7 +16,7 @@ from benanza_runner.cpu_libraries.onednn.movement import (
     shuffle_plans,
     view_plans,
 )
-from benanza_runner.cpu_libraries.onednn.plan import BLOCKED, EITHER, FIRST, Operands, Plan, Ready
+from benanza_runner.cpu_libraries.onednn.plan import EITHER, FIRST, Operands, Plan, Ready
 from benanza_runner.cpu_libraries.onednn.products import product_plans
 from benanza_runner.cpu_libraries.onednn.rows import (
     reduction_plans,
@@ -49,7 +49,8 @@ from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.measuring.clock import clocked
 from benanza_runner.measuring.sampling import Timing
 from benanza_runner.onnx_layers.layer_model import LayerModel
-from benanza_runner.onnxruntime.blocked import block_size, maps
+from benanza_runner.onnxruntime.blocked import LAYOUT as BLOCKED
+from benanza_runner.onnxruntime.blocked import block_size
 from benanza_schemas.events import MAX_NAME_LENGTH, Variant
 
 MOST_COPIES = 1_000
@@ -83,7 +84,8 @@ class OneDnn:
         except UnsupportedError as error:
             yield refused(self.library, title, "", error)
             return
-        for layout in (FIRST, BLOCKED) if block_size() else (FIRST,):
+        has_maps = block_size() and work.as_onnx.layout == FIRST
+        for layout in (FIRST, BLOCKED) if has_maps else (FIRST,):
             try:
                 for plan in self._plans(work, lowered, layout):
                     yield self._candidate(work, plan)

@@ -9,7 +9,7 @@ from weakref import finalize
 import numpy as np
 
 from benanza_runner.arrays import Array
-from benanza_runner.cpu_libraries.onednn.binding import DataType, Binding
+from benanza_runner.cpu_libraries.onednn.binding import Binding, DataType
 
 ALIGNMENT = 64
 """Bytes of a line of the cache, which vectors are aligned to."""

@@ -17,16 +17,22 @@ from benanza_runner.cpu_libraries.onednn.memory import (
     strided,
 )
 from benanza_runner.cpu_libraries.onednn.plan import (
-    BLOCKED,
     FIRST,
     Operands,
     Plan,
     Ready,
     plans,
 )
-from benanza_runner.cpu_libraries.onednn.primitive import REFERENCE, Argument, Primitive, copying, ways
+from benanza_runner.cpu_libraries.onednn.primitive import (
+    REFERENCE,
+    Argument,
+    Primitive,
+    copying,
+    ways,
+)
 from benanza_runner.cuda.calls import Concatenation, Shuffle, View
 from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_runner.onnxruntime.blocked import LAYOUT as BLOCKED
 
 MOST_AXES = 12
 CHANNELS = 1
@@ -41,7 +47,9 @@ def concatenation_plans(call: Concatenation, operands: Operands, layout: str) ->
         if split or not all(map(operands.fills_a_block, call.shapes)):
             raise UnsupportedError("its parts don't end where blocks do")
     parts = [
-        operands.map(f"in{number}", shape, layout) if layout == BLOCKED else operands.plain(f"in{number}", shape)
+        operands.map(f"in{number}", shape, layout)
+        if layout == BLOCKED
+        else operands.plain(f"in{number}", shape)
         for number, shape in enumerate(call.shapes)
     ]
     descriptors = [part.descriptor._as_parameter_ for part in parts]

@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from itertools import islice
 from typing import NamedTuple
 
 from benanza_runner.arrays import Array
 from benanza_runner.cpu_libraries.onednn.attributes import Attributes
-from benanza_runner.cpu_libraries.onednn.binding import DataType, Binding
+from benanza_runner.cpu_libraries.onednn.binding import Binding, DataType
 from benanza_runner.cpu_libraries.onednn.memory import (
     Descriptor,
     Memory,
@@ -20,22 +19,21 @@ from benanza_runner.cpu_libraries.onednn.memory import (
 )
 from benanza_runner.cpu_libraries.onednn.primitive import (
     REFERENCE,
+    SIMPLE,
     Argument,
     Primitive,
     Way,
     reordered,
 )
 from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_runner.onnxruntime.blocked import LAYOUT as BLOCKED
 
 INFERENCE = 96
 """`dnnl_forward_inference`."""
 
-MOST_WAYS = 3
-"""Implementations of a primitive that are tried, in oneDNN's own order."""
-
 FIRST = "NCHW"
-BLOCKED = "NCHWc"
 EITHER = ""
+"""The layouts of a plan are these, and `BLOCKED`; without feature maps it is the first."""
 
 
 class Ready(NamedTuple):
@@ -136,15 +134,18 @@ def _ready(
 
 
 def worth_trying(found: Iterable[Way]) -> Iterator[Way]:
-    """The first ways of different names, without reference code, which takes a hundred times as
-    long. Raises `UnsupportedError` if there is nothing else.
+    """The first way of each family, since others of it are for processors with fewer instructions.
+
+    Reference code is left out, which takes a hundred times as long, and so is simple code, unless
+    there is nothing before it. Raises `UnsupportedError` if only reference code is there.
     """
-    names = set()
-    for way in islice(found, MOST_WAYS):
-        if way.name.startswith(REFERENCE):
+    families = set()
+    for way in found:
+        family, _, _ = way.name.rpartition(":")
+        if way.name.startswith(REFERENCE) or (families and way.name.startswith(SIMPLE)):
             break
-        if way.name not in names:
-            names.add(way.name)
+        if family not in families:
+            families.add(family)
             yield way
-    if not names:
+    if not families:
         raise UnsupportedError("oneDNN has only reference code for it in this layout")

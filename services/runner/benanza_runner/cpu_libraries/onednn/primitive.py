@@ -18,7 +18,8 @@ OF_ARGUMENT = 255
 
 LAST = "last implementation reached"
 REFERENCE = "ref"
-"""How the names of implementations begin that are there for any shape, and are slow."""
+SIMPLE = "simple"
+"""How the names of implementations begin that aren't made for their shapes, or for vectors."""
 
 
 class Argument(IntEnum):

@@ -27,6 +27,7 @@ from benanza_runner.cpu_libraries.onednn.memory import (
     strided,
 )
 from benanza_runner.cpu_libraries.onednn.plan import (
+    FIRST,
     INFERENCE,
     Operands,
     Plan,
@@ -138,7 +139,7 @@ class _Product:
                 primitive = Primitive(self._onednn, way, memories)
                 return Ready(primitive, lambda: as_array(result, self._call.output))
 
-            yield Plan(f"{kind} {way.name}", "", make)
+            yield Plan(f"{kind} {way.name}", FIRST, make)
 
     def _result(self) -> Memory:
         call = self._call

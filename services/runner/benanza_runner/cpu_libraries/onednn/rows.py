@@ -6,7 +6,6 @@ from math import prod
 
 from benanza_runner.cpu_libraries.onednn.attributes import Attributes
 from benanza_runner.cpu_libraries.onednn.plan import (
-    BLOCKED,
     FIRST,
     INFERENCE,
     Operands,
@@ -16,6 +15,7 @@ from benanza_runner.cpu_libraries.onednn.plan import (
 from benanza_runner.cpu_libraries.onednn.primitive import Argument, ways
 from benanza_runner.cuda.calls import Reduction, RowNormalisation, Softmax
 from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_runner.onnxruntime.blocked import LAYOUT as BLOCKED
 
 SOFTMAX = {False: 0x30000, True: 0x30001}
 """`dnnl_softmax_accurate` and `dnnl_softmax_log`, by whether it is the logarithm."""
@@ -89,9 +89,7 @@ def reduction_plans(call: Reduction, operands: Operands, layout: str) -> Iterato
     """
     if call.element or call.kind not in REDUCTIONS:
         raise UnsupportedError(f"oneDNN has no Reduce{call.kind} of such elements")
-    shape = tuple(
-        1 if axis in call.axes else size for axis, size in enumerate(call.input)
-    )
+    shape = tuple(1 if axis in call.axes else size for axis, size in enumerate(call.input))
     if layout == BLOCKED:
         if shape != call.output or call.axes != (2, 3) or not operands.fills_a_block(call.input):
             raise UnsupportedError("it isn't the space of a feature map in blocks that is reduced")

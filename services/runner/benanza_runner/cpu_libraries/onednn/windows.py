@@ -5,10 +5,11 @@ from collections.abc import Iterator
 
 from benanza_runner.cpu_libraries.onednn.attributes import Attributes
 from benanza_runner.cpu_libraries.onednn.memory import longs
-from benanza_runner.cpu_libraries.onednn.plan import BLOCKED, INFERENCE, Operands, Plan, plans
+from benanza_runner.cpu_libraries.onednn.plan import INFERENCE, Operands, Plan, plans
 from benanza_runner.cpu_libraries.onednn.primitive import Argument, ways
 from benanza_runner.cuda.calls import Normalisation, Pooling, Resizing, Shape
 from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_runner.onnxruntime.blocked import LAYOUT as BLOCKED
 
 POOLINGS = {"max": 0x1FF, "average_padded": 0x2FF, "average": 0x3FF}
 ACROSS_CHANNELS = 0xAFF
@@ -68,9 +69,7 @@ def resizing_plans(call: Resizing, operands: Operands, layout: str) -> Iterator[
     )
     memories = {Argument.SOURCE: x}
     written = call.output, layout
-    yield from plans(
-        operands, "resampling", found, attributes, memories, written, (call.input,)
-    )
+    yield from plans(operands, "resampling", found, attributes, memories, written, (call.input,))
 
 
 def _of_a_map(

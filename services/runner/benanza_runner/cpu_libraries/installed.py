@@ -3,6 +3,7 @@
 from importlib.util import find_spec
 
 from benanza_runner.cpu_libraries.cpu_library import CpuLibrary
+from benanza_runner.cpu_libraries.onednn import binding
 
 PACKAGES = ("openvino",)
 
@@ -19,4 +20,8 @@ def installed_libraries() -> tuple[CpuLibrary, ...]:
         from benanza_runner.cpu_libraries.openvino.library import OpenVino
 
         libraries.append(OpenVino())
+    if not binding.why_unavailable():
+        from benanza_runner.cpu_libraries.onednn.library import OneDnn
+
+        libraries.append(OneDnn())
     return tuple(libraries)

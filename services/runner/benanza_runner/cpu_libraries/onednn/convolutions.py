@@ -7,7 +7,7 @@ from benanza_runner.cpu_libraries.onednn.activations import functions
 from benanza_runner.cpu_libraries.onednn.attributes import Attributes, Combined, Operation, Step
 from benanza_runner.cpu_libraries.onednn.binding import DataType
 from benanza_runner.cpu_libraries.onednn.memory import Memory, Shape, anyhow, longs, strided
-from benanza_runner.cpu_libraries.onednn.plan import INFERENCE, Operands, Plan, plans
+from benanza_runner.cpu_libraries.onednn.plan import FIRST, INFERENCE, Operands, Plan, plans
 from benanza_runner.cpu_libraries.onednn.primitive import Argument, ways
 from benanza_runner.cuda.calls import Convolution, TransposedConvolution
 from benanza_runner.cuda.unsupported import UnsupportedError
@@ -32,7 +32,8 @@ def convolution_plans(call: AnyWay, operands: Operands, layout: str) -> Iterator
     kind, algorithm = "convolution", DIRECT
     if isinstance(call, TransposedConvolution):
         kind, algorithm = "deconvolution", TRANSPOSED
-    x = operands.map("input", call.input, layout)
+    # The input of a model, of few channels, stays as ONNX has it.
+    x = operands.map("input", call.input, layout if operands.fills_a_block(call.input) else FIRST)
     weights = _weights(call, operands)
     packed = weights.descriptor
     if "filter" in operands.fixed:
@@ -59,8 +60,8 @@ def convolution_plans(call: AnyWay, operands: Operands, layout: str) -> Iterator
         longs(call.pads_before),
         longs(_pads_after(call)),
     )
-    reads = [call.input, *([call.output] if call.residual else [])]
-    in_blocks = tuple(shape for shape in reads if operands.fills_a_block(shape))
+    in_blocks = (call.input,) if operands.fills_a_block(call.input) else ()
+    in_blocks += (call.output,) if call.residual else ()
     yield from plans(operands, kind, found, attributes, memories, (call.output, layout), in_blocks)
 
 

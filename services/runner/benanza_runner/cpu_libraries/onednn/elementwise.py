@@ -3,6 +3,7 @@
 import ctypes
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,7 +15,6 @@ from benanza_runner.cpu_libraries.onednn.attributes import (
     Combined,
     Function,
     Operation,
-    Step,
 )
 from benanza_runner.cpu_libraries.onednn.memory import Memory, Shape
 from benanza_runner.cpu_libraries.onednn.plan import (
@@ -29,7 +29,6 @@ from benanza_runner.cpu_libraries.onednn.primitive import Argument, ways
 from benanza_runner.cuda.lowering.affine import normalisation
 from benanza_runner.cuda.lowering.products.activations import activation
 from benanza_runner.cuda.unsupported import UnsupportedError
-from benanza_runner.onnxruntime.blocked import LAYOUT as BLOCKED
 from benanza_schemas.layer import OMITTED, Layer, Operator
 
 OPERATIONS = {
@@ -61,70 +60,75 @@ def elementwise_plans(
     yield from chain.plans(layout)
 
 
+class _Operand(NamedTuple):
+    """What a step reads, in ONNX's shape, and whether the model fixes it."""
+
+    array: Array
+    fixed: bool
+
+
 class _Chain:
-    """The steps of a chain, with operands of the shapes that they have in it."""
+    """The steps of a chain, and what goes through them."""
 
     def __init__(self, layer: Layer, values: Mapping[int, Array], operands: Operands) -> None:
         self._layer, self._values, self._operands = layer, values, operands
         self._output = layer.tensors[layer.outputs[0]].shape
         if any(layer.tensors[i].dtype != "float32" for i in (*layer.inputs(), *layer.outputs)):
             raise UnsupportedError("element-wise operators of integers are not asked for yet")
-        self._steps: list[Applied | tuple[Operation, Array]] = []
+        self._steps: list[Applied | tuple[Operation, _Operand]] = []
         self._value = self._source()
-        self._first = self._value
+        self._first = self._operand(self._value)
         left = layer.operators
         while left:
             left = left[self._follow(left) :]
 
     def plans(self, layout: str) -> Iterator[Plan]:
-        """The implementations in this layout, which is a name of it or either."""
-        shape, blocked = self._shape(), layout == BLOCKED
-        arrays = [self._values[self._first]]
-        arrays += [step[1] for step in self._steps if not isinstance(step, Applied)]
-        whole = [prod(array.shape) == prod(shape) for array in arrays]
-        either = all(full or array.size == 1 for full, array in zip(whole, arrays, strict=True))
-        if blocked and (either or not self._operands.fills_a_block(shape)):
-            raise UnsupportedError("it takes feature maps as they are")
-        if either:
-            shape = (prod(shape),)
-        written = FIRST if either else layout
+        """The implementations in this layout, or in either."""
+        others = [step[1] for step in self._steps if not isinstance(step, Applied)]
+        shape = self._output or (1,)
+        repeated = any(1 < other.array.size < prod(shape) for other in others)
+        if repeated:
+            reads = [each.array.shape for each in (self._first, *others) if not each.fixed]
+            maps = tuple(read for read in reads if len(read) == len(shape))
+            yield from self._plans(shape, layout, maps)
+        elif layout == FIRST:
+            for plan in self._plans((prod(shape),), layout, ()):
+                yield plan._replace(layout=EITHER)
+
+    def _plans(self, shape: Shape, layout: str, reads: tuple[Shape, ...]) -> Iterator[Plan]:
+        """The implementations for results of this shape."""
         onednn = self._operands.onednn
-        memories = [self._memory(array, shape, written) for array in arrays]
-        x, *others = memories
-        steps: list[Step] = []
-        for step in self._steps:
-            steps.append(step if isinstance(step, Applied) else Combined(step[0], others.pop(0)))
-        first, *after = steps
+        x = self._memory(self._first, shape, layout)
+        first, *after = (
+            step
+            if isinstance(step, Applied)
+            else Combined(step[0], self._memory(step[1], shape, layout))
+            for step in self._steps
+        )
         attributes = Attributes(onednn, tuple(after))
-        result = self._operands.described(shape, written)
-        given = {Argument.SOURCE: x}
+        result = self._operands.described(shape, layout)
         if isinstance(first, Applied):
             numbers = ctypes.c_float(first.alpha), ctypes.c_float(first.beta)
-            kind = "eltwise_forward"
-            arguments = INFERENCE, int(first.function), x.descriptor, result, *numbers
+            function = int(first.function), x.descriptor, result, *numbers
+            found = ways(onednn, "eltwise_forward", attributes, INFERENCE, *function)
+            kind, memories = "eltwise", {Argument.SOURCE: x}
         else:
-            kind = "binary"
-            given[Argument.SECOND] = first.other
-            arguments = int(first.operation), x.descriptor, first.other.descriptor, result
-        found = ways(onednn, kind, attributes, *arguments)
-        title = kind.removesuffix("_forward")
-        reads = tuple(shape for full in whole if full)
-        for plan in plans(self._operands, title, found, attributes, given, (shape, written), reads):
-            yield plan._replace(layout=EITHER) if either else plan
+            operation = int(first.operation), x.descriptor, first.other.descriptor, result
+            found = ways(onednn, "binary", attributes, *operation)
+            kind, memories = "binary", {Argument.SOURCE: x, Argument.SECOND: first.other}
+        yield from plans(self._operands, kind, found, attributes, memories, (shape, layout), reads)
 
-    def _shape(self) -> Shape:
-        return self._output or (1,)
+    def _memory(self, operand: _Operand, shape: Shape, layout: str) -> Memory:
+        """An operand with as many axes as the result."""
+        array = operand.array
+        if array.size in (1, prod(shape)):
+            array = array.reshape(shape if array.size > 1 else (1,) * len(shape))
+        seen = (1,) * (len(shape) - array.ndim) + array.shape
+        layout = layout if layout == FIRST or self._operands.fills_a_block(seen) else FIRST
+        return self._operands.laid_out(array.reshape(seen), layout)
 
-    def _memory(self, array: Array, shape: Shape, layout: str) -> Memory:
-        """An operand with as many axes as the result; a feature map in its layout."""
-        name = str(len(self._operands.arrays))
-        self._operands.arrays[name] = array
-        if array.size == prod(shape):
-            return self._operands.map(name, shape, layout)
-        seen = (
-            (1,) * (len(shape) - array.ndim) + array.shape if array.size > 1 else (1,) * len(shape)
-        )
-        return self._operands.plain(name, seen)
+    def _operand(self, index: int) -> _Operand:
+        return _Operand(self._values[index], self._layer.tensors[index].constant)
 
     def _source(self) -> int:
         """The input that goes through the chain: the first that is as large as the result."""
@@ -163,7 +167,8 @@ class _Chain:
                 (Operation.MUL, factor),
                 (Operation.ADD, shift - mean * factor),
             ):
-                self._steps.append((operation, vector.reshape(axes).astype(np.float32)))
+                by_channel = vector.reshape(axes).astype(np.float32)
+                self._steps.append((operation, _Operand(by_channel, fixed=True)))
         elif op_type in OPERATIONS and len(inputs) == 2 and not operator.domain:
             self._combine(op_type, inputs)
         elif op_type == "Pow" and inputs[0] == self._value and self._is_number(inputs[1]):
@@ -180,7 +185,7 @@ class _Chain:
                 self._steps.append(function)
         if other not in self._values:
             raise UnsupportedError(f"oneDNN runs {self._layer.title()} as several calls")
-        self._steps.append((operation, self._values[other]))
+        self._steps.append((operation, self._operand(other)))
 
     def _is_number(self, index: int) -> bool:
         """Whether a tensor is one number that is known."""

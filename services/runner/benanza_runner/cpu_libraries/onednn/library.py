@@ -50,7 +50,7 @@ from benanza_runner.measuring.clock import clocked
 from benanza_runner.measuring.sampling import Timing
 from benanza_runner.onnx_layers.layer_model import LayerModel
 from benanza_runner.onnxruntime.blocked import LAYOUT as BLOCKED
-from benanza_runner.onnxruntime.blocked import block_size
+from benanza_runner.onnxruntime.blocked import block_size, maps
 from benanza_schemas.events import MAX_NAME_LENGTH, Variant
 
 MOST_COPIES = 1_000
@@ -84,13 +84,18 @@ class OneDnn:
         except UnsupportedError as error:
             yield refused(self.library, title, "", error)
             return
-        has_maps = block_size() and work.as_onnx.layout == FIRST
-        for layout in (FIRST, BLOCKED) if has_maps else (FIRST,):
+        graph = work.model.proto.graph
+        shapes = {*maps(graph.input).values(), *maps(graph.output).values()}
+        refusals = set()
+        for layout in (FIRST, BLOCKED) if block_size() and shapes else (FIRST,):
             try:
                 for plan in self._plans(work, lowered, layout):
-                    yield self._candidate(work, plan)
+                    if {*plan.reads, *plan.writes} <= shapes:
+                        yield self._candidate(work, plan)
             except (OneDnnError, UnsupportedError) as error:
-                yield refused(self.library, title, layout, error)
+                if str(error) not in refusals:
+                    yield refused(self.library, title, layout, error)
+                refusals.add(str(error))
 
     def empty_call_us(self, threads: int) -> float:
         """The least of many calls that start no primitive."""
@@ -113,8 +118,6 @@ class OneDnn:
                 return normalisation_plans(call, operands, layout)
             case Resizing():
                 return resizing_plans(call, operands, layout)
-            case Reduction():
-                return reduction_plans(call, operands, layout)
             case Concatenation():
                 return concatenation_plans(call, operands, layout)
         if layout == BLOCKED:
@@ -124,6 +127,8 @@ class OneDnn:
                 return product_plans(call, operands)
             case Softmax():
                 return softmax_plans(call, operands)
+            case Reduction():
+                return reduction_plans(call, operands)
             case RowNormalisation():
                 return row_normalisation_plans(call, operands)
             case View():

@@ -17,9 +17,9 @@ OF_ARGUMENT = 255
 """`dnnl_query_exec_arg_md`."""
 
 LAST = "last implementation reached"
-REFERENCE = "ref"
+REFERENCE = "ref:"
 SIMPLE = "simple"
-"""How the names of implementations begin that aren't made for their shapes, or for vectors."""
+"""In the names of implementations that aren't made for their shapes, or for vectors."""
 
 
 class Argument(IntEnum):

@@ -2,7 +2,6 @@
 
 import ctypes
 from collections.abc import Iterator
-from math import prod
 
 from benanza_runner.cpu_libraries.onednn.attributes import Attributes
 from benanza_runner.cpu_libraries.onednn.plan import (
@@ -15,7 +14,6 @@ from benanza_runner.cpu_libraries.onednn.plan import (
 from benanza_runner.cpu_libraries.onednn.primitive import Argument, ways
 from benanza_runner.cuda.calls import Reduction, RowNormalisation, Softmax
 from benanza_runner.cuda.unsupported import UnsupportedError
-from benanza_runner.onnxruntime.blocked import LAYOUT as BLOCKED
 
 SOFTMAX = {False: 0x30000, True: 0x30001}
 """`dnnl_softmax_accurate` and `dnnl_softmax_log`, by whether it is the logarithm."""
@@ -83,20 +81,12 @@ def row_normalisation_plans(call: RowNormalisation, operands: Operands) -> Itera
     yield from plans(operands, "layer normalization", found, attributes, memories, written)
 
 
-def reduction_plans(call: Reduction, operands: Operands, layout: str) -> Iterator[Plan]:
-    """The implementations of a reduction, of a feature map where its space is reduced and kept as
-    axes of one. Raises as `softmax_plans` does.
-    """
+def reduction_plans(call: Reduction, operands: Operands) -> Iterator[Plan]:
+    """The implementations of a reduction. Raises as `softmax_plans` does."""
     if call.element or call.kind not in REDUCTIONS:
         raise UnsupportedError(f"oneDNN has no Reduce{call.kind} of such elements")
     shape = tuple(1 if axis in call.axes else size for axis, size in enumerate(call.input))
-    if layout == BLOCKED:
-        if shape != call.output or call.axes != (2, 3) or not operands.fills_a_block(call.input):
-            raise UnsupportedError("it isn't the space of a feature map in blocks that is reduced")
-        x = operands.map("input", call.input, layout)
-    else:
-        x = operands.plain("input", call.input)
-    attributes = Attributes(operands.onednn)
+    x, attributes = operands.plain("input", call.input), Attributes(operands.onednn)
     algorithm, power = REDUCTIONS[call.kind]
     found = ways(
         operands.onednn,
@@ -104,12 +94,9 @@ def reduction_plans(call: Reduction, operands: Operands, layout: str) -> Iterato
         attributes,
         algorithm,
         x.descriptor,
-        operands.described(shape, layout),
+        operands.described(shape),
         ctypes.c_float(power),
         ctypes.c_float(0),
     )
-    assert prod(shape) == prod(call.output)
     memories = {Argument.SOURCE: x}
-    yield from plans(
-        operands, "reduction", found, attributes, memories, (shape, layout), (call.input,)
-    )
+    yield from plans(operands, "reduction", found, attributes, memories, (shape, FIRST))

@@ -117,20 +117,20 @@ def offered(
     return list(library.candidates(CpuWork(layer, layer_model(layer), precision, 1, Borders())))
 
 
-def right(library: OneDnn, layer: Layer) -> list[CpuCandidate]:
+def right(library: OneDnn, layer: Layer, precision: Precision = "fp32") -> list[CpuCandidate]:
     """The candidates, all of which compute the layer, time after time."""
-    layer = retyped(layer, "fp32")
-    known = reference(layer, "fp32", threads=1)
+    known = reference(retyped(layer, "fp32"), precision, threads=1)
+    layer = retyped(layer, precision)
     model = given_as_known(layer_model(layer), known)
     reads, writes = (
         tuple(maps(infos).values()) for infos in (model.proto.graph.input, model.proto.graph.output)
     )
-    work = CpuWork(layer, model, "fp32", 1, Borders("NCHW", reads, writes))
+    work = CpuWork(layer, model, precision, 1, Borders("NCHW", reads, writes))
     candidates = [each for each in library.candidates(work) if isinstance(each, CpuCandidate)]
     for candidate in candidates:
         with candidate.open(3) as calls:
             calls.call()
-            wrong = why_wrong(calls.results(), known.outputs, layer, "fp32")
+            wrong = why_wrong(calls.results(), known.outputs, layer, precision)
             assert not wrong, (candidate.algorithm, candidate.borders.layout, wrong)
     return candidates
 
@@ -189,7 +189,16 @@ def test_reference_code_is_left_out(library: OneDnn) -> None:
     }
 
 
-def test_other_precisions_have_a_reason(library: OneDnn) -> None:
-    (refused,) = offered(library, newest("Relu", (floats(4),), floats(4)), "fp16")
-    assert isinstance(refused, Variant)
-    assert "float32" in refused.failure
+@pytest.mark.parametrize("precision", ["fp16", "bf16"])
+def test_halves(library: OneDnn, precision: Precision) -> None:
+    """With their own types, and what is added as float32. Some processors don't have them."""
+    layers = (
+        newest("Gemm", (floats(4, 24), weights(24, 16), weights(16)), floats(4, 16)),
+        newest("Conv", (X, weights(8, 32, 3, 3), weights(8)), floats(2, 8, 4, 4), opset=22),
+        newest("LayerNormalization", (X, weights(6), weights(6)), X),
+        newest("Transpose", (X,), floats(6, 6, 32, 2)),
+        newest("Gelu", (X,), X),
+    )
+    for layer in layers:
+        for candidate in right(library, layer, precision):
+            assert candidate.borders.layout != BLOCKED

@@ -37,9 +37,6 @@ class DataType(IntEnum):
     F16 = 1
     BF16 = 2
     F32 = 3
-    S32 = 4
-    S8 = 5
-    U8 = 6
 
 
 class OneDnnError(RuntimeError):

@@ -5,7 +5,6 @@ from math import prod
 
 from benanza_runner.cpu_libraries.onednn.activations import functions
 from benanza_runner.cpu_libraries.onednn.attributes import Attributes, Combined, Operation, Step
-from benanza_runner.cpu_libraries.onednn.binding import DataType
 from benanza_runner.cpu_libraries.onednn.memory import Memory, Shape, anyhow, longs, strided
 from benanza_runner.cpu_libraries.onednn.plan import FIRST, INFERENCE, Operands, Plan, plans
 from benanza_runner.cpu_libraries.onednn.primitive import Argument, ways
@@ -37,10 +36,10 @@ def convolution_plans(call: AnyWay, operands: Operands, layout: str) -> Iterator
     weights = _weights(call, operands)
     packed = weights.descriptor
     if "filter" in operands.fixed:
-        packed = anyhow(onednn, _filter_shape(call), DataType.F32)
+        packed = anyhow(onednn, _filter_shape(call), operands.kind)
     memories = {Argument.SOURCE: x, Argument.WEIGHTS: weights}
     if call.bias:
-        memories[Argument.BIAS] = operands.plain("bias")
+        memories[Argument.BIAS] = operands.exact("bias", call.output[1:2])
     steps: list[Step] = []
     if call.residual:
         steps.append(Combined(Operation.ADD, operands.map("residual", call.output, layout)))
@@ -80,7 +79,7 @@ def _weights(call: AnyWay, operands: Operands) -> Memory:
         outputs = len(shape) - len(call.filter)
         window = prod(call.filter[2:])
         strides[outputs : outputs + 2] = window, shape[outputs] * window
-    described = strided(operands.onednn, shape, DataType.F32, strides)
+    described = strided(operands.onednn, shape, operands.kind, strides)
     return Memory(operands.onednn, described, operands.plain("filter").data)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, partial
 
+import numpy as np
 from onnx import numpy_helper
 
 from benanza_runner.arrays import Array
@@ -11,6 +12,7 @@ from benanza_runner.cpu_libraries.cpu_library import Borders, Calls, CpuCandidat
 from benanza_runner.cpu_libraries.onednn.binding import Binding, OneDnnError, binding
 from benanza_runner.cpu_libraries.onednn.convolutions import convolution_plans
 from benanza_runner.cpu_libraries.onednn.elementwise import elementwise_plans
+from benanza_runner.cpu_libraries.onednn.memory import KINDS
 from benanza_runner.cpu_libraries.onednn.movement import (
     concatenation_plans,
     shuffle_plans,
@@ -44,11 +46,12 @@ from benanza_runner.cuda.calls import (
 )
 from benanza_runner.cuda.candidate import refused
 from benanza_runner.cuda.lowering.elementwise.chains import is_chain
-from benanza_runner.cuda.lowering.lower import Lowered, lower
+from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.measuring.clock import clocked
 from benanza_runner.measuring.sampling import Timing
 from benanza_runner.onnx_layers.layer_model import LayerModel
+from benanza_runner.onnx_layers.precision import retyped
 from benanza_runner.onnxruntime.blocked import LAYOUT as BLOCKED
 from benanza_runner.onnxruntime.blocked import block_size, maps
 from benanza_schemas.events import MAX_NAME_LENGTH, Variant
@@ -60,7 +63,8 @@ EMPTY_CALLS = 1_000
 class OneDnn:
     """oneDNN on the CPU: each layer as one primitive, with weights packed beforehand.
 
-    Feature maps are as ONNX has them, or in blocks of channels. Only float32 is asked for.
+    Feature maps are as ONNX has them, or in float32 in blocks of channels. Integers are not asked
+    for.
     """
 
     library = "onednn"
@@ -75,22 +79,15 @@ class OneDnn:
         title = work.layer.title()
         if work.layer.execution == "network":
             return
-        if work.precision != "fp32":
-            yield refused(self.library, title, "", "oneDNN is asked for float32 only, so far")
-            return
         self._onednn.use_threads(work.threads)
-        try:
-            lowered = _lowered(work)
-        except UnsupportedError as error:
-            yield refused(self.library, title, "", error)
-            return
         graph = work.model.proto.graph
-        shapes = {*maps(graph.input).values(), *maps(graph.output).values()}
+        maps_around = {*maps(graph.input).values(), *maps(graph.output).values()}
+        in_blocks = work.precision == "fp32" and block_size() and maps_around
         refusals = set()
-        for layout in (FIRST, BLOCKED) if block_size() and shapes else (FIRST,):
+        for layout in (FIRST, BLOCKED) if in_blocks else (FIRST,):
             try:
-                for plan in self._plans(work, lowered, layout):
-                    if {*plan.reads, *plan.writes} <= shapes:
+                for plan in self._plans(work, layout):
+                    if {*plan.reads, *plan.writes} <= maps_around:
                         yield self._candidate(work, plan)
             except (OneDnnError, UnsupportedError) as error:
                 if str(error) not in refusals:
@@ -101,14 +98,15 @@ class OneDnn:
         """The least of many calls that start no primitive."""
         return self._empty_call_us(threads)
 
-    def _plans(self, work: CpuWork, lowered: Lowered | None, layout: str) -> Iterator[Plan]:
+    def _plans(self, work: CpuWork, layout: str) -> Iterator[Plan]:
         """The plans of the layer in one layout; those that have either come with the first."""
-        if lowered is None:
-            values = _values(work.model)
-            operands = Operands(self._onednn, {}, frozenset(), block_size())
-            return elementwise_plans(work.layer, values, operands, layout)
-        call = lowered.call
-        operands = Operands(self._onednn, lowered.operands, lowered.weights, block_size())
+        onednn, precision, block = self._onednn, work.precision, block_size()
+        layer, values = retyped(work.layer, "fp32"), _values(work.model)
+        if is_chain(layer):
+            operands = Operands(onednn, {}, frozenset(), precision, block)
+            return elementwise_plans(layer, values, operands, layout)
+        call, arrays, fixed = lower(layer, values)
+        operands = Operands(onednn, arrays, fixed, precision, block)
         match call:
             case Convolution() | TransposedConvolution():
                 return convolution_plans(call, operands, layout)
@@ -179,19 +177,16 @@ class OneDnnCalls:
         self._onednn.wait()
 
 
-def _lowered(work: CpuWork) -> Lowered | None:
-    """The call for a layer; None for a chain of element-wise operators. Raises as `lower` does."""
-    if is_chain(work.layer):
-        return None
-    return lower(work.layer, _values(work.model))
-
-
 def _values(model: LayerModel) -> dict[int, Array]:
-    """The layer's inputs by position: constants in the model, weights, and inputs."""
+    """The layer's inputs by position: constants, weights and others, with floats as float32."""
     held = {
         tensor.name: numpy_helper.to_array(tensor)
         for tensor in model.proto.graph.initializer
         if tensor.name not in model.constants
     }
     arrays = held | model.constants | model.inputs
-    return {int(name.removeprefix("t")): array for name, array in arrays.items()}
+    return {int(name.removeprefix("t")): _as_float32(array) for name, array in arrays.items()}
+
+
+def _as_float32(array: Array) -> Array:
+    return array.astype(np.float32) if array.dtype.name in KINDS else array

@@ -20,16 +20,8 @@ ANY = 1
 BLOCKED = {(4, 8): 102, (5, 8): 142, (4, 16): 78, (5, 16): 121}
 """`dnnl_aBcd8b` and the like, by the number of axes and the channels of a block."""
 
-ELEMENTS: dict[str, DataType] = {
-    "float32": DataType.F32,
-    "float16": DataType.F16,
-    "int32": DataType.S32,
-    "int8": DataType.S8,
-    "uint8": DataType.U8,
-}
+KINDS = {"float32": DataType.F32, "float16": DataType.F16, "bfloat16": DataType.BF16}
 """By NumPy's names."""
-
-FLOAT_BYTES = 4
 
 Shape = tuple[int, ...]
 
@@ -105,16 +97,16 @@ class Memory:
 def of_array(onednn: Binding, array: Array) -> Memory:
     """A copy of an array, whose last axis is the fastest."""
     array = np.ascontiguousarray(array)
-    described = strided(onednn, array.shape, ELEMENTS[array.dtype.name])
+    described = strided(onednn, array.shape, KINDS[array.dtype.name])
     memory = empty(onednn, described)
     memory.data[:] = array.reshape(-1).view(np.uint8)
     return memory
 
 
-def as_array(memory: Memory, shape: Shape) -> Array:
-    """A tensor of floats that lies as ONNX has it, as an array of this shape."""
-    count = prod(shape)
-    return memory.data[: count * FLOAT_BYTES].view(np.float32).reshape(shape).copy()
+def as_array(memory: Memory, shape: Shape, dtype: np.dtype[Any]) -> Array:
+    """A tensor that lies as ONNX has it, as an array of this shape and type."""
+    array: Array = memory.data[: prod(shape) * dtype.itemsize].view(dtype)
+    return array.reshape(shape).copy()
 
 
 def empty(onednn: Binding, descriptor: Descriptor) -> Memory:

@@ -7,13 +7,10 @@ from math import prod
 import numpy as np
 
 from benanza_runner.cpu_libraries.onednn.attributes import Attributes
-from benanza_runner.cpu_libraries.onednn.binding import DataType
 from benanza_runner.cpu_libraries.onednn.memory import (
-    FLOAT_BYTES,
     Memory,
     as_array,
     empty,
-    of_array,
     strided,
 )
 from benanza_runner.cpu_libraries.onednn.plan import (
@@ -70,8 +67,8 @@ def view_plans(call: View, operands: Operands) -> Iterator[Plan]:
     places = np.empty(call.input, np.float32)
     cut = tuple(map(slice, call.starts, call.stops, call.steps))
     seen = np.broadcast_to(places[cut].transpose(call.order), call.output)
-    start = (seen.__array_interface__["data"][0] - places.ctypes.data) // FLOAT_BYTES
-    yield from _copies(operands, seen.shape, [s // FLOAT_BYTES for s in seen.strides], start)
+    start = (seen.__array_interface__["data"][0] - places.ctypes.data) // places.itemsize
+    yield from _copies(operands, seen.shape, [s // places.itemsize for s in seen.strides], start)
 
 
 def shuffle_plans(call: Shuffle, operands: Operands) -> Iterator[Plan]:
@@ -93,10 +90,9 @@ def _copies(
     if len(shape) > MOST_AXES:
         raise UnsupportedError(f"oneDNN copies tensors of up to {MOST_AXES} axes")
     onednn = operands.onednn
-    lies = strided(onednn, shape, DataType.F32, [max(stride, 1) for stride in strides])
-    data = of_array(onednn, operands.arrays["input"]).data
-    source = Memory(onednn, lies, data, start * FLOAT_BYTES)
-
+    lies = strided(onednn, shape, operands.kind, [max(stride, 1) for stride in strides])
+    data = operands.plain("input").data
+    source = Memory(onednn, lies, data, start * operands.dtype.itemsize)
     way = copying(onednn, lies, operands.described(shape))
     if REFERENCE in way.name:
         raise UnsupportedError("oneDNN has only reference code for such a copy")
@@ -104,6 +100,8 @@ def _copies(
     def make() -> Ready:
         result = empty(onednn, operands.described(shape))
         memories = {Argument.SOURCE: source, Argument.RESULT: result}
-        return Ready(Primitive(onednn, way, memories), lambda: as_array(result, shape))
+        return Ready(
+            Primitive(onednn, way, memories), lambda: as_array(result, shape, operands.dtype)
+        )
 
     yield Plan(f"reorder {way.name}", FIRST, make)

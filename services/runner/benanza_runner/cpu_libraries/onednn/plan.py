@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from benanza_runner.arrays import Array
 from benanza_runner.cpu_libraries.onednn.attributes import Attributes
-from benanza_runner.cpu_libraries.onednn.binding import Binding, DataType
+from benanza_runner.cpu_libraries.onednn.binding import Binding
 from benanza_runner.cpu_libraries.onednn.memory import (
+    KINDS,
     Descriptor,
     Memory,
     Shape,
@@ -26,7 +27,10 @@ from benanza_runner.cpu_libraries.onednn.primitive import (
     reordered,
 )
 from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_runner.onnx_layers.onnx_schemas import numpy_dtype
 from benanza_runner.onnxruntime.blocked import LAYOUT as BLOCKED
+from benanza_schemas.element_types import PRECISIONS
+from benanza_schemas.layer import Precision
 
 INFERENCE = 96
 """`dnnl_forward_inference`."""
@@ -59,21 +63,33 @@ class Plan(NamedTuple):
 class Operands:
     """The operands of a call as tensors of oneDNN, in blocks of so many channels where wanted.
 
-    `fixed` are the names of those that the model fixes.
+    `arrays` are float32. They are kept in the type of the precision: NumPy's is `dtype`, oneDNN's
+    `kind`. `fixed` are the names of those that the model fixes.
     """
 
     def __init__(
-        self, onednn: Binding, arrays: Mapping[str, Array], fixed: frozenset[str], block: int
+        self,
+        onednn: Binding,
+        arrays: Mapping[str, Array],
+        fixed: frozenset[str],
+        precision: Precision,
+        block: int,
     ) -> None:
         self.onednn = onednn
         self.arrays = arrays
         self.fixed = fixed
         self.block = block
+        self.dtype = numpy_dtype(PRECISIONS[precision].element_type)
+        self.kind = KINDS[self.dtype.name]
 
     def plain(self, name: str, shape: Shape | None = None) -> Memory:
         """An operand as ONNX has it, seen in this shape."""
         array = self.arrays[name]
-        return of_array(self.onednn, array if shape is None else array.reshape(shape))
+        return self.laid_out(array if shape is None else array.reshape(shape), FIRST)
+
+    def exact(self, name: str, shape: Shape) -> Memory:
+        """The same as float32 at any precision, as oneDNN wants what it adds or scales with."""
+        return of_array(self.onednn, self.arrays[name].reshape(shape))
 
     def map(self, name: str, shape: Shape, layout: str) -> Memory:
         """An operand that is a feature map, in this layout."""
@@ -81,7 +97,7 @@ class Operands:
 
     def laid_out(self, array: Array, layout: str) -> Memory:
         """An array in this layout."""
-        memory = of_array(self.onednn, array)
+        memory = of_array(self.onednn, array.astype(self.dtype))
         return reordered(self.onednn, memory, self.described(array.shape, layout))
 
     def fills_a_block(self, shape: Shape) -> bool:
@@ -91,8 +107,8 @@ class Operands:
     def described(self, shape: Shape, layout: str = FIRST) -> Descriptor:
         """How a feature map of this shape lies in this layout, or any tensor as ONNX has it."""
         if layout == BLOCKED:
-            return in_blocks(self.onednn, shape, DataType.F32, self.block)
-        return strided(self.onednn, shape, DataType.F32)
+            return in_blocks(self.onednn, shape, self.kind, self.block)
+        return strided(self.onednn, shape, self.kind)
 
 
 def plans(
@@ -130,7 +146,9 @@ def _ready(
     result = empty(onednn, operands.described(shape, layout))
     primitive = Primitive(onednn, way, {**given, Argument.RESULT: result})
     as_onnx = operands.described(shape)
-    return Ready(primitive, lambda: as_array(reordered(onednn, result, as_onnx), shape))
+    return Ready(
+        primitive, lambda: as_array(reordered(onednn, result, as_onnx), shape, operands.dtype)
+    )
 
 
 def worth_trying(found: Iterable[Way]) -> Iterator[Way]:

@@ -14,16 +14,14 @@ from benanza_runner.cpu_libraries.onednn.attributes import (
     Operation,
     Step,
 )
-from benanza_runner.cpu_libraries.onednn.binding import DataType, OneDnnError
+from benanza_runner.cpu_libraries.onednn.binding import OneDnnError
 from benanza_runner.cpu_libraries.onednn.memory import (
-    FLOAT_BYTES,
     Descriptor,
     Memory,
     Shape,
     anyhow,
     as_array,
     empty,
-    of_array,
     strided,
 )
 from benanza_runner.cpu_libraries.onednn.plan import (
@@ -65,6 +63,7 @@ class _Product:
 
     def __init__(self, call: Product, operands: Operands) -> None:
         self._call, self._operands, self._onednn = call, operands, operands.onednn
+        self._kind, self._dtype = operands.kind, operands.dtype
         self._a = self._memory("a", call.a, call.m, call.k)
         self._b = self._memory("b", call.b, call.k, call.n)
 
@@ -72,7 +71,7 @@ class _Product:
         """All ways as a matmul."""
         call, onednn = self._call, self._onednn
         leading = (1,) * (len(self._shape(call.result, call.m, call.n)) - 1)
-        bias = self._operands.plain("bias", (*leading, call.n)) if call.bias else None
+        bias = self._operands.exact("bias", (*leading, call.n)) if call.bias else None
         steps: list[Step] = []
         if call.alpha != 1 and not call.b_constant:
             steps.append(Applied(Function.LINEAR, call.alpha))
@@ -82,7 +81,7 @@ class _Product:
         attributes = self._attributes(steps)
         b = self._b.descriptor
         if call.b_constant:
-            b = anyhow(onednn, self._shape(call.b, call.k, call.n), DataType.F32)
+            b = anyhow(onednn, self._shape(call.b, call.k, call.n), self._kind)
         added = None if bias is None else bias.descriptor
         found = ways(
             onednn, "matmul", attributes, self._a.descriptor, b, added, self._result().descriptor
@@ -92,18 +91,18 @@ class _Product:
     def inner_products(self) -> Iterator[Plan]:
         """All ways as an inner product, whose weight has the outputs first."""
         call, onednn = self._call, self._onednn
-        bias = self._operands.plain("bias", (call.n,)) if call.bias else None
+        bias = self._operands.exact("bias", (call.n,)) if call.bias else None
         attributes = self._attributes([])
         strides = (call.b.line, 1) if call.b.transposed else (1, call.b.line)
-        turned = strided(onednn, (call.n, call.k), DataType.F32, strides)
-        b = Memory(onednn, turned, self._b.data, call.b.start * FLOAT_BYTES)
+        turned = strided(onednn, (call.n, call.k), self._kind, strides)
+        b = Memory(onednn, turned, self._b.data, call.b.start * self._dtype.itemsize)
         found = ways(
             onednn,
             "inner_product_forward",
             attributes,
             INFERENCE,
             self._a.descriptor,
-            anyhow(onednn, (call.n, call.k), DataType.F32),
+            anyhow(onednn, (call.n, call.k), self._kind),
             None if bias is None else bias.descriptor,
             self._result().descriptor,
         )
@@ -137,23 +136,23 @@ class _Product:
                 if bias is not None:
                     memories[Argument.BIAS] = bias
                 primitive = Primitive(self._onednn, way, memories)
-                return Ready(primitive, lambda: as_array(result, self._call.output))
+                return Ready(primitive, lambda: as_array(result, self._call.output, self._dtype))
 
             yield Plan(f"{kind} {way.name}", FIRST, make)
 
     def _result(self) -> Memory:
         call = self._call
         described = self._described(call.result, call.m, call.n)
-        whole = empty(self._onednn, strided(self._onednn, (prod(call.output),), DataType.F32))
-        return Memory(self._onednn, described, whole.data, call.result.start * FLOAT_BYTES)
+        whole = empty(self._onednn, strided(self._onednn, (prod(call.output),), self._kind))
+        return Memory(self._onednn, described, whole.data, call.result.start * self._dtype.itemsize)
 
     def _memory(self, name: str, matrices: Matrices, rows: int, columns: int) -> Memory:
         array = self._operands.arrays[name]
         if name == "b" and self._call.b_constant and self._call.alpha != 1:
             array = (array.astype(np.float64) * self._call.alpha).astype(np.float32)
         described = self._described(matrices, rows, columns)
-        data = of_array(self._onednn, array).data
-        return Memory(self._onednn, described, data, matrices.start * FLOAT_BYTES)
+        data = self._operands.laid_out(array, FIRST).data
+        return Memory(self._onednn, described, data, matrices.start * self._dtype.itemsize)
 
     def _shape(self, matrices: Matrices, rows: int, columns: int) -> Shape:
         """Rounds and pairs, where there are several, and the two axes of a matrix."""
@@ -171,4 +170,4 @@ class _Product:
         shape = self._shape(matrices, rows, columns)
         across = (1, matrices.line) if matrices.transposed else (matrices.line, 1)
         steps = (matrices.round or 1, matrices.pair or 1)[2 - self._leading() :]
-        return strided(self._onednn, shape, DataType.F32, (*steps, *across))
+        return strided(self._onednn, shape, self._kind, (*steps, *across))

@@ -4,6 +4,8 @@ import ctypes
 from collections.abc import Iterator
 
 from benanza_runner.cpu_libraries.onednn.attributes import Attributes
+from benanza_runner.cpu_libraries.onednn.binding import DataType
+from benanza_runner.cpu_libraries.onednn.memory import strided
 from benanza_runner.cpu_libraries.onednn.plan import (
     FIRST,
     INFERENCE,
@@ -63,9 +65,9 @@ def row_normalisation_plans(call: RowNormalisation, operands: Operands) -> Itera
     x = operands.plain("input", (rows, size))
     memories = {Argument.SOURCE: x}
     if call.scale:
-        memories[Argument.SCALE] = operands.plain("scale", (size,))
+        memories[Argument.SCALE] = operands.exact("scale", (size,))
     if call.bias:
-        memories[Argument.SHIFT] = operands.plain("bias", (size,))
+        memories[Argument.SHIFT] = operands.exact("bias", (size,))
     found = ways(
         onednn,
         "layer_normalization_forward",
@@ -73,7 +75,7 @@ def row_normalisation_plans(call: RowNormalisation, operands: Operands) -> Itera
         INFERENCE,
         x.descriptor,
         operands.described((rows, size)),
-        operands.described((rows,)),
+        strided(onednn, (rows,), DataType.F32),
         ctypes.c_float(call.epsilon),
         WITH_SCALE * call.scale | WITH_SHIFT * call.bias,
     )

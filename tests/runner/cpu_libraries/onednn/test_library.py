@@ -1,5 +1,7 @@
 """oneDNN behind the port: layers of every kind that it knows, in each layout."""
 
+from pathlib import Path
+
 import pytest
 
 from benanza_runner.cpu_libraries.check import given_as_known, why_wrong
@@ -54,8 +56,10 @@ SAMPLES = {
     "resize nearest half_pixel to 18": "resampling",
     "resize linear pytorch_half_pixel to 14": "resampling",
     "upsample": "resampling",
-    "reduce Max over space": "reduction",
-    "reduce Mean over space": "reduction",
+    "reduce Max over space": "pooling",
+    "reduce Min over space": "reduction",
+    "reduce Mean over space": "pooling",
+    "reduce many": "reduction",
     "layer norm of two axes": "layer normalization",
     "layer norm with a computed scale": "layer normalization",
 }
@@ -94,6 +98,9 @@ IN_BLOCKS = {
     "binary by channel": by_channel("Mul"),
     "binary and more": added_and_bent(),
     "concat": newest("Concat", (X, X), floats(2, 64, 6, 6), axis=1),
+    "pooling of all space": newest(
+        "ReduceMean", (X,), floats(2, 32, 1, 1), opset=13, axes=(2, 3), keepdims=1
+    ),
     "binary of a map and its gate": newest("Mul", (X, floats(2, 32, 1, 1)), X),
 }
 """Layers with feature maps in blocks, whose names begin with that of their primitive."""
@@ -180,6 +187,19 @@ def test_a_value_that_is_read_twice_is_no_chain(library: OneDnn) -> None:
     twice = operator("Mul", 14, (1, 2), (3,))
     (refused,) = offered(library, canonical(Layer(tensors, (*operators, twice), (3,))))
     assert isinstance(refused, Variant)
+
+
+def test_its_threads_end_with_a_candidate(library: OneDnn) -> None:
+    """They would spin beside another library's calls."""
+    tasks = Path("/proc/self/task")
+    layer = retyped(conv_group(64, 28, "Relu"), "fp32")
+    *_, candidate = library.candidates(CpuWork(layer, layer_model(layer), "fp32", 2, Borders()))
+    assert isinstance(candidate, CpuCandidate)
+    before = {*tasks.iterdir()}
+    with candidate.open(1) as calls:
+        calls.call()
+        assert len({*tasks.iterdir()} - before) == 1
+    assert {*tasks.iterdir()} == before
 
 
 def test_reference_code_is_left_out(library: OneDnn) -> None:

@@ -19,6 +19,9 @@ MAJOR = 3
 CPU = 1
 """`dnnl_cpu`, the kind of the engine."""
 
+PAUSE_HARD = 2
+"""`omp_pause_hard`."""
+
 STATUSES = (
     "success",
     "out of memory",
@@ -78,6 +81,14 @@ class Binding:
         )
         if set_threads is not None:
             set_threads(threads)
+
+    def end_threads(self) -> None:
+        """Ends the threads of OpenMP, which would spin for milliseconds after a call; the next call
+        starts others. Versions before 5 of OpenMP can't.
+        """
+        pause: Callable[[int], int] | None = getattr(self._shared, "omp_pause_resource_all", None)
+        if pause is not None:
+            pause(PAUSE_HARD)
 
     def version(self) -> str:
         """The version, such as `3.2.0`."""

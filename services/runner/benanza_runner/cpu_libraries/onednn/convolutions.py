@@ -37,7 +37,7 @@ def convolution_plans(call: AnyWay, operands: Operands, layout: str) -> Iterator
     packed = weights.descriptor
     if "filter" in operands.fixed:
         packed = anyhow(onednn, _filter_shape(call), operands.kind)
-    memories = {Argument.SOURCE: x, Argument.WEIGHTS: weights}
+    memories: dict[int, Memory] = {Argument.SOURCE: x, Argument.WEIGHTS: weights}
     if call.bias:
         memories[Argument.BIAS] = operands.exact("bias", call.output[1:2])
     steps: list[Step] = []
@@ -59,9 +59,11 @@ def convolution_plans(call: AnyWay, operands: Operands, layout: str) -> Iterator
         longs(call.pads_before),
         longs(_pads_after(call)),
     )
-    in_blocks = (call.input,) if operands.fills_a_block(call.input) else ()
-    in_blocks += (call.output,) if call.residual else ()
-    yield from plans(operands, kind, found, attributes, memories, (call.output, layout), in_blocks)
+    reads = [call.input] if operands.fills_a_block(call.input) else []
+    reads += [call.output] if call.residual else []
+    yield from plans(
+        operands, kind, found, attributes, memories, (call.output, layout), tuple(reads)
+    )
 
 
 def _filter_shape(call: AnyWay) -> Shape:

@@ -107,15 +107,17 @@ class _Chain:
         )
         attributes = Attributes(onednn, tuple(after))
         result = self._operands.described(shape, layout)
+        memories: dict[int, Memory] = {Argument.SOURCE: x}
         if isinstance(first, Applied):
             numbers = ctypes.c_float(first.alpha), ctypes.c_float(first.beta)
             function = int(first.function), x.descriptor, result, *numbers
             found = ways(onednn, "eltwise_forward", attributes, INFERENCE, *function)
-            kind, memories = "eltwise", {Argument.SOURCE: x}
+            kind = "eltwise"
         else:
             operation = int(first.operation), x.descriptor, first.other.descriptor, result
             found = ways(onednn, "binary", attributes, *operation)
-            kind, memories = "binary", {Argument.SOURCE: x, Argument.SECOND: first.other}
+            kind = "binary"
+            memories[Argument.SECOND] = first.other
         yield from plans(self._operands, kind, found, attributes, memories, (shape, layout), reads)
 
     def _memory(self, operand: _Operand, shape: Shape, layout: str) -> Memory:

@@ -1,6 +1,6 @@
 """oneDNN's primitives as candidates: a layer is lowered to a call, and that to a primitive."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
 
@@ -12,7 +12,7 @@ from benanza_runner.cpu_libraries.cpu_library import Borders, Calls, CpuCandidat
 from benanza_runner.cpu_libraries.onednn.binding import Binding, OneDnnError, binding
 from benanza_runner.cpu_libraries.onednn.convolutions import convolution_plans
 from benanza_runner.cpu_libraries.onednn.elementwise import elementwise_plans
-from benanza_runner.cpu_libraries.onednn.memory import KINDS
+from benanza_runner.cpu_libraries.onednn.memory import KINDS, Shape
 from benanza_runner.cpu_libraries.onednn.movement import (
     concatenation_plans,
     shuffle_plans,
@@ -21,6 +21,7 @@ from benanza_runner.cpu_libraries.onednn.movement import (
 from benanza_runner.cpu_libraries.onednn.plan import EITHER, FIRST, Operands, Plan, Ready
 from benanza_runner.cpu_libraries.onednn.products import product_plans
 from benanza_runner.cpu_libraries.onednn.rows import (
+    as_pooling,
     reduction_plans,
     row_normalisation_plans,
     softmax_plans,
@@ -76,22 +77,27 @@ class OneDnn:
 
     def candidates(self, work: CpuWork) -> Iterator[CpuCandidate | Variant]:
         """The implementations that oneDNN has, in each layout."""
-        title = work.layer.title()
         if work.layer.execution == "network":
             return
         self._onednn.use_threads(work.threads)
         graph = work.model.proto.graph
         maps_around = {*maps(graph.input).values(), *maps(graph.output).values()}
         in_blocks = work.precision == "fp32" and block_size() and maps_around
-        refusals = set()
-        for layout in (FIRST, BLOCKED) if in_blocks else (FIRST,):
+        yield from self._offered(work, (FIRST, BLOCKED) if in_blocks else (FIRST,), maps_around)
+        self._onednn.end_threads()
+
+    def _offered(
+        self, work: CpuWork, layouts: Sequence[str], maps_around: set[Shape]
+    ) -> Iterator[CpuCandidate | Variant]:
+        refusals: set[str] = set()
+        for layout in layouts:
             try:
                 for plan in self._plans(work, layout):
                     if {*plan.reads, *plan.writes} <= maps_around:
                         yield self._candidate(work, plan)
             except (OneDnnError, UnsupportedError) as error:
                 if str(error) not in refusals:
-                    yield refused(self.library, title, layout, error)
+                    yield refused(self.library, work.layer.title(), layout, error)
                 refusals.add(str(error))
 
     def empty_call_us(self, threads: int) -> float:
@@ -106,6 +112,8 @@ class OneDnn:
             operands = Operands(onednn, {}, frozenset(), precision, block)
             return elementwise_plans(layer, values, operands, layout)
         call, arrays, fixed = lower(layer, values)
+        if isinstance(call, Reduction):
+            call = as_pooling(call) or call
         operands = Operands(onednn, arrays, fixed, precision, block)
         match call:
             case Convolution() | TransposedConvolution():
@@ -149,7 +157,10 @@ class OneDnn:
     @contextmanager
     def _open(self, work: CpuWork, plan: Plan, copies: int) -> Iterator[Calls]:
         self._onednn.use_threads(work.threads)
-        yield OneDnnCalls(self._onednn, plan.make(), work, copies)
+        try:
+            yield OneDnnCalls(self._onednn, plan.make(), work, copies)
+        finally:
+            self._onednn.end_threads()
 
     def _timed_empty_call_us(self, threads: int) -> float:
         self._onednn.use_threads(threads)

@@ -55,7 +55,9 @@ def concatenation_plans(call: Concatenation, operands: Operands, layout: str) ->
         call.axis,
         (ctypes.c_void_p * len(parts))(*descriptors),
     )
-    memories = {Argument.SOURCES + number: part for number, part in enumerate(parts)}
+    memories: dict[int, Memory] = {
+        Argument.SOURCES + number: part for number, part in enumerate(parts)
+    }
     written = call.output, layout
     yield from plans(operands, "concat", found, attributes, memories, written, call.shapes)
 
@@ -99,7 +101,7 @@ def _copies(
 
     def make() -> Ready:
         result = empty(onednn, operands.described(shape))
-        memories = {Argument.SOURCE: source, Argument.RESULT: result}
+        memories: dict[int, Memory] = {Argument.SOURCE: source, Argument.RESULT: result}
         return Ready(
             Primitive(onednn, way, memories), lambda: as_array(result, shape, operands.dtype)
         )

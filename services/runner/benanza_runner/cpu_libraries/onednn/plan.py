@@ -157,7 +157,7 @@ def worth_trying(found: Iterable[Way]) -> Iterator[Way]:
     Reference code is left out, which takes a hundred times as long, and so is simple code, unless
     there is nothing before it. Raises `UnsupportedError` if only reference code is there.
     """
-    families = set()
+    families: set[str] = set()
     for way in found:
         family, _, _ = way.name.rpartition(":")
         if REFERENCE in way.name or (families and SIMPLE in way.name):

@@ -106,7 +106,7 @@ class Primitive:
             self._memories[Argument.SCRATCHPAD] = empty(onednn, scratch)
         count = len(self._memories)
         self._arguments = (_Argument * count)(
-            *((argument, memory.handle) for argument, memory in self._memories.items())
+            *(_Argument(argument, memory.handle) for argument, memory in self._memories.items())
         )
         self._call = (
             self._handle,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from benanza_runner.cpu_libraries.onednn.attributes import Attributes
 from benanza_runner.cpu_libraries.onednn.binding import DataType
-from benanza_runner.cpu_libraries.onednn.memory import strided
+from benanza_runner.cpu_libraries.onednn.memory import Memory, strided
 from benanza_runner.cpu_libraries.onednn.plan import (
     FIRST,
     INFERENCE,
@@ -14,7 +14,7 @@ from benanza_runner.cpu_libraries.onednn.plan import (
     plans,
 )
 from benanza_runner.cpu_libraries.onednn.primitive import Argument, ways
-from benanza_runner.cuda.calls import Reduction, RowNormalisation, Softmax
+from benanza_runner.cuda.calls import Pooling, Reduction, RowNormalisation, Softmax
 from benanza_runner.cuda.unsupported import UnsupportedError
 
 SOFTMAX = {False: 0x30000, True: 0x30001}
@@ -36,6 +36,9 @@ REDUCTIONS = {
 }
 """`dnnl_reduction_…` and its p, by ONNX's names."""
 
+POOLINGS = {"Max": "max", "Mean": "average"}
+"""The mode of a pooling, by what a reduction is called."""
+
 
 def softmax_plans(call: Softmax, operands: Operands) -> Iterator[Plan]:
     """The implementations of a softmax. Raises `UnsupportedError` and `OneDnnError`."""
@@ -51,7 +54,7 @@ def softmax_plans(call: Softmax, operands: Operands) -> Iterator[Plan]:
         operands.described(shape),
         1,
     )
-    memories = {Argument.SOURCE: x}
+    memories: dict[int, Memory] = {Argument.SOURCE: x}
     yield from plans(operands, "softmax", found, attributes, memories, (shape, FIRST))
 
 
@@ -63,7 +66,7 @@ def row_normalisation_plans(call: RowNormalisation, operands: Operands) -> Itera
     onednn, attributes = operands.onednn, Attributes(operands.onednn)
     rows, size = call.lengths
     x = operands.plain("input", (rows, size))
-    memories = {Argument.SOURCE: x}
+    memories: dict[int, Memory] = {Argument.SOURCE: x}
     if call.scale:
         memories[Argument.SCALE] = operands.exact("scale", (size,))
     if call.bias:
@@ -83,6 +86,20 @@ def row_normalisation_plans(call: RowNormalisation, operands: Operands) -> Itera
     yield from plans(operands, "layer normalization", found, attributes, memories, written)
 
 
+def as_pooling(call: Reduction) -> Pooling | None:
+    """The pooling with one window that a reduction of feature maps over their space is, which
+    oneDNN computes faster; None if it is none.
+    """
+    if call.kind not in POOLINGS or call.element or len(call.input) not in (4, 5):
+        return None
+    if call.axes != tuple(range(2, len(call.input))):
+        return None
+    space = call.input[2:]
+    ones, zeros = (1,) * len(space), (0,) * len(space)
+    output = (*call.input[:2], *ones)
+    return Pooling(POOLINGS[call.kind], call.input, output, space, ones, ones, zeros)
+
+
 def reduction_plans(call: Reduction, operands: Operands) -> Iterator[Plan]:
     """The implementations of a reduction. Raises as `softmax_plans` does."""
     if call.element or call.kind not in REDUCTIONS:
@@ -100,5 +117,5 @@ def reduction_plans(call: Reduction, operands: Operands) -> Iterator[Plan]:
         ctypes.c_float(power),
         ctypes.c_float(0),
     )
-    memories = {Argument.SOURCE: x}
+    memories: dict[int, Memory] = {Argument.SOURCE: x}
     yield from plans(operands, "reduction", found, attributes, memories, (shape, FIRST))

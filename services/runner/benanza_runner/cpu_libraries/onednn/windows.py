@@ -4,7 +4,7 @@ import ctypes
 from collections.abc import Iterator
 
 from benanza_runner.cpu_libraries.onednn.attributes import Attributes
-from benanza_runner.cpu_libraries.onednn.memory import longs
+from benanza_runner.cpu_libraries.onednn.memory import Memory, longs
 from benanza_runner.cpu_libraries.onednn.plan import INFERENCE, Operands, Plan, plans
 from benanza_runner.cpu_libraries.onednn.primitive import Argument, ways
 from benanza_runner.cuda.calls import Normalisation, Pooling, Resizing, Shape
@@ -67,7 +67,7 @@ def resizing_plans(call: Resizing, operands: Operands, layout: str) -> Iterator[
         x.descriptor,
         operands.described(call.output, layout),
     )
-    memories = {Argument.SOURCE: x}
+    memories: dict[int, Memory] = {Argument.SOURCE: x}
     written = call.output, layout
     yield from plans(operands, "resampling", found, attributes, memories, written, (call.input,))
 
@@ -96,7 +96,7 @@ def _of_a_map(
         result,
         *arguments,
     )
-    memories = {Argument.SOURCE: x}
+    memories: dict[int, Memory] = {Argument.SOURCE: x}
     yield from plans(operands, kind, found, attributes, memories, (written, layout), (given,))
 
 

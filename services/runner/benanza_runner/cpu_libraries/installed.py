@@ -1,5 +1,6 @@
 """The libraries that are installed here, beside ONNX Runtime."""
 
+import platform
 from importlib.util import find_spec
 
 from benanza_runner.cpu_libraries.cpu_library import CpuLibrary
@@ -10,7 +11,10 @@ PACKAGES = ("openvino",)
 
 def not_installed() -> tuple[str, ...]:
     """The packages of the extra `cpu` that aren't installed."""
-    return tuple(name for name in PACKAGES if find_spec(name) is None)
+    missing = [name for name in PACKAGES if find_spec(name) is None]
+    if platform.machine() == "x86_64" and binding.why_unavailable():
+        missing.append(binding.PACKAGE)
+    return tuple(missing)
 
 
 def installed_libraries() -> tuple[CpuLibrary, ...]:

@@ -2,38 +2,38 @@
 
 from math import isfinite
 
-from benanza_runner.cpu_libraries.onednn.attributes import Applied, Function
+from benanza_runner.cpu_libraries.onednn.attributes import Applied, ValueFunction
 from benanza_runner.cuda.unsupported import UnsupportedError
 
 LARGEST = 3.4e38
 
 FUNCTIONS = {
-    "Abs": Applied(Function.ABS),
-    "Exp": Applied(Function.EXP),
-    "Gelu": Applied(Function.GELU_ERF),
-    "GeluTanh": Applied(Function.GELU_TANH),
-    "Log": Applied(Function.LOG),
-    "Mish": Applied(Function.MISH),
-    "Neg": Applied(Function.LINEAR, -1.0),
-    "Reciprocal": Applied(Function.POW, 1.0, -1.0),
-    "Relu": Applied(Function.RELU),
-    "Round": Applied(Function.ROUND),
-    "Sigmoid": Applied(Function.LOGISTIC),
-    "Softplus": Applied(Function.SOFT_RELU, 1.0),
-    "Sqrt": Applied(Function.SQRT),
-    "Tanh": Applied(Function.TANH),
+    "Abs": Applied(ValueFunction.ABS),
+    "Exp": Applied(ValueFunction.EXP),
+    "Gelu": Applied(ValueFunction.GELU_ERF),
+    "GeluTanh": Applied(ValueFunction.GELU_TANH),
+    "Log": Applied(ValueFunction.LOG),
+    "Mish": Applied(ValueFunction.MISH),
+    "Neg": Applied(ValueFunction.LINEAR, -1.0),
+    "Reciprocal": Applied(ValueFunction.POW, 1.0, -1.0),
+    "Relu": Applied(ValueFunction.RELU),
+    "Round": Applied(ValueFunction.ROUND),
+    "Sigmoid": Applied(ValueFunction.LOGISTIC),
+    "Softplus": Applied(ValueFunction.SOFT_RELU, 1.0),
+    "Sqrt": Applied(ValueFunction.SQRT),
+    "Tanh": Applied(ValueFunction.TANH),
 }
 """By ONNX's names, and `GeluTanh` for the approximation."""
 
 _OF_ONE_NUMBER = {
-    "Elu": Function.ELU,
-    "LeakyRelu": Function.RELU,
-    "Swish": Function.SWISH,
+    "Elu": ValueFunction.ELU,
+    "LeakyRelu": ValueFunction.RELU,
+    "Swish": ValueFunction.SWISH,
 }
 _OF_TWO_NUMBERS = {
-    "Clip": Function.CLIP,
-    "HardSigmoid": Function.HARDSIGMOID,
-    "HardSwish": Function.HARDSWISH,
+    "Clip": ValueFunction.CLIP,
+    "HardSigmoid": ValueFunction.HARDSIGMOID,
+    "HardSwish": ValueFunction.HARDSWISH,
 }
 
 
@@ -52,7 +52,7 @@ def functions(name: str, numbers: tuple[float, ...]) -> tuple[Applied, ...]:
         return (Applied(_OF_TWO_NUMBERS[name], *map(_limited, numbers)),)
     if name == "Selu":
         alpha, gamma = numbers
-        return Applied(Function.ELU, alpha), Applied(Function.LINEAR, gamma)
+        return Applied(ValueFunction.ELU, alpha), Applied(ValueFunction.LINEAR, gamma)
     raise UnsupportedError(f"oneDNN has no {name}")
 
 

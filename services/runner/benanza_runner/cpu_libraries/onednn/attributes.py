@@ -5,8 +5,8 @@ from enum import IntEnum
 from typing import NamedTuple
 from weakref import finalize
 
-from benanza_runner.cpu_libraries.onednn.binding import Binding
-from benanza_runner.cpu_libraries.onednn.memory import Descriptor, Memory
+from benanza_runner.cpu_libraries.onednn.binding import OneDnnApi
+from benanza_runner.cpu_libraries.onednn.memory import Memory, TensorDescriptor
 
 SCRATCH_OF_USER = 1
 """`dnnl_scratchpad_mode_user`: scratch memory isn't allocated in the call."""
@@ -18,7 +18,7 @@ SECOND = 2
 """`DNNL_ARG_SRC_1`."""
 
 
-class Function(IntEnum):
+class ValueFunction(IntEnum):
     """`dnnl_eltwise_…`: functions of one value, with numbers α and β."""
 
     RELU = 0x20
@@ -57,7 +57,7 @@ class Operation(IntEnum):
 class Applied(NamedTuple):
     """A function with its numbers."""
 
-    function: Function
+    function: ValueFunction
     alpha: float = 0.0
     beta: float = 0.0
 
@@ -78,7 +78,7 @@ class Attributes:
     `memories` are what the steps read, by the numbers of their arguments.
     """
 
-    def __init__(self, onednn: Binding, steps: tuple[Step, ...] = ()) -> None:
+    def __init__(self, onednn: OneDnnApi, steps: tuple[Step, ...] = ()) -> None:
         self.memories: dict[int, Memory] = {}
         self._as_parameter_ = ctypes.c_void_p()
         onednn.call("dnnl_primitive_attr_create", ctypes.byref(self._as_parameter_))
@@ -95,7 +95,7 @@ class Attributes:
                     name = "dnnl_post_ops_append_eltwise"
                     onednn.call(name, after, int(step.function), *numbers)
                 else:
-                    lies: Descriptor = step.other.descriptor
+                    lies: TensorDescriptor = step.other.descriptor
                     name = "dnnl_post_ops_append_binary"
                     onednn.call(name, after, int(step.operation), lies)
                     self.memories[OF_STEP * (number + 1) | SECOND] = step.other

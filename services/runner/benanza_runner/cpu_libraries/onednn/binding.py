@@ -52,7 +52,7 @@ class _Version(ctypes.Structure):
     _fields_ = (("major", ctypes.c_int), ("minor", ctypes.c_int), ("patch", ctypes.c_int))
 
 
-class Binding:
+class OneDnnApi:
     """oneDNN with an engine for the CPU and a stream in which calls run one after another.
 
     Calls are to be made by the thread that set the number of `threads` last.
@@ -135,13 +135,13 @@ def why_unavailable() -> str:
 
 
 @cache
-def binding() -> Binding:
+def binding() -> OneDnnApi:
     """The library of this process. Raises `OneDnnError` where there is none that works."""
     reason = why_unavailable()
     loaded = _loaded()
     if reason or isinstance(loaded, str):
         raise OneDnnError(reason)
-    return Binding(loaded)
+    return OneDnnApi(loaded)
 
 
 @cache

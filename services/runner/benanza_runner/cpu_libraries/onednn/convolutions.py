@@ -6,7 +6,13 @@ from math import prod
 from benanza_runner.cpu_libraries.onednn.activations import functions
 from benanza_runner.cpu_libraries.onednn.attributes import Attributes, Combined, Operation, Step
 from benanza_runner.cpu_libraries.onednn.memory import Memory, Shape, anyhow, longs, strided
-from benanza_runner.cpu_libraries.onednn.plan import FIRST, INFERENCE, Operands, Plan, plans
+from benanza_runner.cpu_libraries.onednn.plan import (
+    FIRST,
+    INFERENCE,
+    Operands,
+    Plan,
+    plans,
+)
 from benanza_runner.cpu_libraries.onednn.primitive import Argument, ways
 from benanza_runner.cuda.calls import Convolution, TransposedConvolution
 from benanza_runner.cuda.unsupported import UnsupportedError

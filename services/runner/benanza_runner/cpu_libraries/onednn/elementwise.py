@@ -13,8 +13,8 @@ from benanza_runner.cpu_libraries.onednn.attributes import (
     Applied,
     Attributes,
     Combined,
-    Function,
     Operation,
+    ValueFunction,
 )
 from benanza_runner.cpu_libraries.onednn.memory import Memory, Shape
 from benanza_runner.cpu_libraries.onednn.plan import (
@@ -40,10 +40,13 @@ OPERATIONS = {
     "Sub": Operation.SUB,
 }
 TURNED = {
-    "Div": (Applied(Function.POW, 1.0, -1.0), Operation.MUL),
-    "Sub": (Applied(Function.LINEAR, -1.0), Operation.ADD),
+    "Div": (Applied(ValueFunction.POW, 1.0, -1.0), Operation.MUL),
+    "Sub": (Applied(ValueFunction.LINEAR, -1.0), Operation.ADD),
 }
 """What is done where the value is the second operand: a function of it, and an operation."""
+
+POWERS = {2.0: Applied(ValueFunction.SQUARE), 0.5: Applied(ValueFunction.SQRT)}
+"""Powers that are functions of their own, which take less time."""
 
 LONGEST_GATE = 3
 
@@ -174,7 +177,8 @@ class _Chain:
         elif op_type in OPERATIONS and len(inputs) == 2 and not operator.domain:
             self._combine(op_type, inputs)
         elif op_type == "Pow" and inputs[0] == self._value and self._is_number(inputs[1]):
-            self._steps.append(Applied(Function.POW, 1.0, float(self._values[inputs[1]].item())))
+            power = float(self._values[inputs[1]].item())
+            self._steps.append(POWERS.get(power, Applied(ValueFunction.POW, 1.0, power)))
         else:
             raise UnsupportedError(f"oneDNN has no {op_type} for a chain of operators")
 

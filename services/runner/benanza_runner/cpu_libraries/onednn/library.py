@@ -9,7 +9,7 @@ from onnx import numpy_helper
 
 from benanza_runner.arrays import Array
 from benanza_runner.cpu_libraries.cpu_library import Borders, Calls, CpuCandidate, CpuWork
-from benanza_runner.cpu_libraries.onednn.binding import Binding, OneDnnError, binding
+from benanza_runner.cpu_libraries.onednn.binding import OneDnnApi, OneDnnError, binding
 from benanza_runner.cpu_libraries.onednn.convolutions import convolution_plans
 from benanza_runner.cpu_libraries.onednn.elementwise import elementwise_plans
 from benanza_runner.cpu_libraries.onednn.memory import KINDS, Shape
@@ -108,6 +108,8 @@ class OneDnn:
         """The plans of the layer in one layout; those that have either come with the first."""
         onednn, precision, block = self._onednn, work.precision, block_size()
         layer, values = retyped(work.layer, "fp32"), _values(work.model)
+        if len(layer.outputs) > 1:
+            raise UnsupportedError("oneDNN is asked for one result of a layer")
         if is_chain(layer):
             operands = Operands(onednn, {}, frozenset(), precision, block)
             return elementwise_plans(layer, values, operands, layout)
@@ -170,7 +172,7 @@ class OneDnn:
 class OneDnnCalls:
     """A primitive that is run so many times in a call."""
 
-    def __init__(self, onednn: Binding, ready: Ready, work: CpuWork, copies: int) -> None:
+    def __init__(self, onednn: OneDnnApi, ready: Ready, work: CpuWork, copies: int) -> None:
         self._onednn, self._ready, self._copies = onednn, ready, copies
         (self._output,) = work.model.proto.graph.output
         self._shape = work.layer.tensors[work.layer.outputs[0]].shape

@@ -9,7 +9,7 @@ from weakref import finalize
 import numpy as np
 
 from benanza_runner.arrays import Array
-from benanza_runner.cpu_libraries.onednn.binding import Binding, DataType
+from benanza_runner.cpu_libraries.onednn.binding import DataType, OneDnnApi
 
 ALIGNMENT = 64
 """Bytes of a line of the cache, which vectors are aligned to."""
@@ -26,10 +26,10 @@ KINDS = {"float32": DataType.F32, "float16": DataType.F16, "bfloat16": DataType.
 Shape = tuple[int, ...]
 
 
-class Descriptor:
+class TensorDescriptor:
     """How a tensor lies in memory: `dnnl_memory_desc_t`."""
 
-    def __init__(self, onednn: Binding, handle: ctypes.c_void_p, *, owned: bool = True) -> None:
+    def __init__(self, onednn: OneDnnApi, handle: ctypes.c_void_p, *, owned: bool = True) -> None:
         self._onednn = onednn
         self._as_parameter_ = handle
         if owned:
@@ -40,14 +40,14 @@ class Descriptor:
         """How many bytes the tensor takes, with all padding."""
         return int(self._onednn.value("dnnl_memory_desc_get_size", self))
 
-    def equals(self, other: "Descriptor") -> bool:
+    def equals(self, other: "TensorDescriptor") -> bool:
         """Whether tensors of both lie in the same way."""
         return bool(self._onednn.value("dnnl_memory_desc_equal", self, other))
 
 
 def strided(
-    onednn: Binding, shape: Shape, kind: DataType, strides: Sequence[int] | None = None
-) -> Descriptor:
+    onednn: OneDnnApi, shape: Shape, kind: DataType, strides: Sequence[int] | None = None
+) -> TensorDescriptor:
     """A tensor with these strides in elements; by default the last axis is the fastest."""
     if strides is None:
         strides = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
@@ -55,22 +55,22 @@ def strided(
     sizes = longs(shape), int(kind), longs(strides)
     name = "dnnl_memory_desc_create_with_strides"
     onednn.call(name, ctypes.byref(handle), len(shape), *sizes)
-    return Descriptor(onednn, handle)
+    return TensorDescriptor(onednn, handle)
 
 
-def _tagged(onednn: Binding, shape: Shape, kind: DataType, tag: int) -> Descriptor:
+def _tagged(onednn: OneDnnApi, shape: Shape, kind: DataType, tag: int) -> TensorDescriptor:
     handle = ctypes.c_void_p()
     name = "dnnl_memory_desc_create_with_tag"
     onednn.call(name, ctypes.byref(handle), len(shape), longs(shape), int(kind), tag)
-    return Descriptor(onednn, handle)
+    return TensorDescriptor(onednn, handle)
 
 
-def anyhow(onednn: Binding, shape: Shape, kind: DataType) -> Descriptor:
+def anyhow(onednn: OneDnnApi, shape: Shape, kind: DataType) -> TensorDescriptor:
     """A tensor that may lie as the primitive wants it."""
     return _tagged(onednn, shape, kind, ANY)
 
 
-def in_blocks(onednn: Binding, shape: Shape, kind: DataType, block: int) -> Descriptor:
+def in_blocks(onednn: OneDnnApi, shape: Shape, kind: DataType, block: int) -> TensorDescriptor:
     """A tensor whose channels, axis 1, are in blocks of so many, the channels of a block last."""
     return _tagged(onednn, shape, kind, BLOCKED[len(shape), block])
 
@@ -82,7 +82,7 @@ class Memory:
     """
 
     def __init__(
-        self, onednn: Binding, descriptor: Descriptor, data: Array, start: int = 0
+        self, onednn: OneDnnApi, descriptor: TensorDescriptor, data: Array, start: int = 0
     ) -> None:
         self.descriptor = descriptor
         self.data = data
@@ -94,7 +94,7 @@ class Memory:
         finalize(self, onednn.value, "dnnl_memory_destroy", self.handle)
 
 
-def of_array(onednn: Binding, array: Array) -> Memory:
+def of_array(onednn: OneDnnApi, array: Array) -> Memory:
     """A copy of an array, whose last axis is the fastest."""
     array = np.ascontiguousarray(array)
     described = strided(onednn, array.shape, KINDS[array.dtype.name])
@@ -109,7 +109,7 @@ def as_array(memory: Memory, shape: Shape, dtype: np.dtype[Any]) -> Array:
     return array.reshape(shape).copy()
 
 
-def empty(onednn: Binding, descriptor: Descriptor) -> Memory:
+def empty(onednn: OneDnnApi, descriptor: TensorDescriptor) -> Memory:
     """New memory for a tensor, of which no byte is written yet."""
     return Memory(onednn, descriptor, aligned(descriptor.bytes))
 

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from benanza_runner.arrays import Array
 from benanza_runner.cpu_libraries.onednn.attributes import Attributes
-from benanza_runner.cpu_libraries.onednn.binding import Binding
+from benanza_runner.cpu_libraries.onednn.binding import OneDnnApi
 from benanza_runner.cpu_libraries.onednn.memory import (
     KINDS,
-    Descriptor,
     Memory,
     Shape,
+    TensorDescriptor,
     as_array,
     empty,
     in_blocks,
@@ -69,7 +69,7 @@ class Operands:
 
     def __init__(
         self,
-        onednn: Binding,
+        onednn: OneDnnApi,
         arrays: Mapping[str, Array],
         fixed: frozenset[str],
         precision: Precision,
@@ -104,7 +104,7 @@ class Operands:
         """Whether a feature map has as many channels as a block."""
         return 0 < self.block <= shape[1]
 
-    def described(self, shape: Shape, layout: str = FIRST) -> Descriptor:
+    def described(self, shape: Shape, layout: str = FIRST) -> TensorDescriptor:
         """How a feature map of this shape lies in this layout, or any tensor as ONNX has it."""
         if layout == BLOCKED:
             return in_blocks(self.onednn, shape, self.kind, self.block)

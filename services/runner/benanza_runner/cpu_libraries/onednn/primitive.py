@@ -7,8 +7,8 @@ from typing import Any
 from weakref import finalize
 
 from benanza_runner.cpu_libraries.onednn.attributes import Attributes
-from benanza_runner.cpu_libraries.onednn.binding import Binding, OneDnnError
-from benanza_runner.cpu_libraries.onednn.memory import Descriptor, Memory, empty
+from benanza_runner.cpu_libraries.onednn.binding import OneDnnApi, OneDnnError
+from benanza_runner.cpu_libraries.onednn.memory import Memory, TensorDescriptor, empty
 
 IMPLEMENTATION = 8
 """`dnnl_query_impl_info_str`."""
@@ -44,7 +44,7 @@ class Way:
     that fit, which are in the order in which oneDNN prefers them.
     """
 
-    def __init__(self, onednn: Binding, handle: ctypes.c_void_p, number: int) -> None:
+    def __init__(self, onednn: OneDnnApi, handle: ctypes.c_void_p, number: int) -> None:
         self._onednn = onednn
         self._as_parameter_ = handle
         self.number = number
@@ -58,16 +58,16 @@ class Way:
         self._onednn.call(query, self, IMPLEMENTATION, 0, ctypes.byref(text))
         return (text.value or b"").decode()
 
-    def wants(self, argument: int) -> Descriptor:
+    def wants(self, argument: int) -> TensorDescriptor:
         """How an argument is to lie, valid as long as this object."""
         query = "dnnl_primitive_desc_query_md"
         found = self._onednn.value(query, self, OF_ARGUMENT, argument)
         if not found:
             raise OneDnnError(f"{self.name} has no argument {argument}")
-        return Descriptor(self._onednn, ctypes.c_void_p(found), owned=False)
+        return TensorDescriptor(self._onednn, ctypes.c_void_p(found), owned=False)
 
 
-def ways(onednn: Binding, kind: str, attributes: Attributes, *arguments: Any) -> Iterator[Way]:
+def ways(onednn: OneDnnApi, kind: str, attributes: Attributes, *arguments: Any) -> Iterator[Way]:
     """The implementations of a primitive of this kind, such as `eltwise_forward`.
 
     The arguments are those of `dnnl_…_primitive_desc_create` between the engine and the attributes.
@@ -94,7 +94,7 @@ def ways(onednn: Binding, kind: str, attributes: Attributes, *arguments: Any) ->
 class Primitive:
     """A way with its arguments, ready to run. Scratch memory is its own."""
 
-    def __init__(self, onednn: Binding, way: Way, memories: Mapping[int, Memory]) -> None:
+    def __init__(self, onednn: OneDnnApi, way: Way, memories: Mapping[int, Memory]) -> None:
         self._onednn = onednn
         self._handle = ctypes.c_void_p()
         onednn.call("dnnl_primitive_create", ctypes.byref(self._handle), way)
@@ -131,7 +131,7 @@ class _Argument(ctypes.Structure):
     _fields_ = (("argument", ctypes.c_int), ("memory", ctypes.c_void_p))
 
 
-def reordered(onednn: Binding, memory: Memory, wanted: Descriptor) -> Memory:
+def reordered(onednn: OneDnnApi, memory: Memory, wanted: TensorDescriptor) -> Memory:
     """The same tensor as it is wanted, which is a copy unless it lies so already."""
     if memory.descriptor.equals(wanted):
         return memory
@@ -142,7 +142,7 @@ def reordered(onednn: Binding, memory: Memory, wanted: Descriptor) -> Memory:
     return result
 
 
-def copying(onednn: Binding, source: Descriptor, result: Descriptor) -> Way:
+def copying(onednn: OneDnnApi, source: TensorDescriptor, result: TensorDescriptor) -> Way:
     """How a tensor is copied to where it lies otherwise. Raises `OneDnnError`."""
     handle = ctypes.c_void_p()
     onednn.call(

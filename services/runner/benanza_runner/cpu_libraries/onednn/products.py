@@ -10,15 +10,15 @@ from benanza_runner.cpu_libraries.onednn.attributes import (
     Applied,
     Attributes,
     Combined,
-    Function,
     Operation,
     Step,
+    ValueFunction,
 )
 from benanza_runner.cpu_libraries.onednn.binding import OneDnnError
 from benanza_runner.cpu_libraries.onednn.memory import (
-    Descriptor,
     Memory,
     Shape,
+    TensorDescriptor,
     anyhow,
     as_array,
     empty,
@@ -74,7 +74,7 @@ class _Product:
         bias = self._operands.exact("bias", (*leading, call.n)) if call.bias else None
         steps: list[Step] = []
         if call.alpha != 1 and not call.b_constant:
-            steps.append(Applied(Function.LINEAR, call.alpha))
+            steps.append(Applied(ValueFunction.LINEAR, call.alpha))
             if bias is not None:
                 steps.append(Combined(Operation.ADD, bias))
                 bias = None
@@ -166,7 +166,7 @@ class _Product:
             return 2
         return 1 if self._call.batch > 1 else 0
 
-    def _described(self, matrices: Matrices, rows: int, columns: int) -> Descriptor:
+    def _described(self, matrices: Matrices, rows: int, columns: int) -> TensorDescriptor:
         shape = self._shape(matrices, rows, columns)
         across = (1, matrices.line) if matrices.transposed else (matrices.line, 1)
         steps = (matrices.round or 1, matrices.pair or 1)[2 - self._leading() :]

@@ -1,6 +1,7 @@
 """Whether oneDNN is there, and the errors of its C API."""
 
 import ctypes.util
+import os
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError
 
@@ -38,6 +39,13 @@ def test_without_the_package_it_says_what_to_install(nothing_loaded: pytest.Monk
 def test_a_library_that_is_another_one_is_said(nothing_loaded: pytest.MonkeyPatch) -> None:
     nothing_loaded.setattr(ctypes.util, "find_library", lambda name: "/nowhere/libdnnl.so.3")
     assert "/nowhere/libdnnl.so.3" in binding.why_unavailable()
+
+
+def test_other_processes_keep_their_own_waiting() -> None:
+    before = os.environ.get(binding.SPINS)
+    _forget()
+    binding.why_unavailable()
+    assert os.environ.get(binding.SPINS) == before
 
 
 def test_a_refusal_says_which_function_and_why() -> None:

@@ -6,6 +6,7 @@ whose threads are those of GNU's OpenMP; another build of version 3 that the sys
 
 import ctypes
 import ctypes.util
+import os
 from collections.abc import Callable
 from enum import IntEnum
 from functools import cache
@@ -18,6 +19,12 @@ MAJOR = 3
 
 CPU = 1
 """`dnnl_cpu`, the kind of the engine."""
+
+SPINS = "GOMP_SPINCOUNT"
+MOST_SPINS = "10000"
+"""Some tens of microseconds. By default it is thirty times as much, which a thread spins away from
+another one that it waits for, where others have the processors as well.
+"""
 
 PAUSE_HARD = 2
 """`omp_pause_hard`."""
@@ -151,13 +158,27 @@ def _loaded() -> ctypes.CDLL | str:
     if not path:
         return "oneDNN isn't installed; say: pip install 'benanza[cpu]'"
     try:
-        shared = ctypes.CDLL(path)
+        shared = _opened(path)
     except OSError as error:
         return f"oneDNN can't be loaded: {error}"
     version = version_of(shared)
     if not version.startswith(f"{MAJOR}."):
         return f"oneDNN {version} has another interface than version {MAJOR}"
     return shared
+
+
+def _opened(path: str) -> ctypes.CDLL:
+    """The library, with a limit to how long its threads spin, unless the environment has one.
+
+    It is read when OpenMP is loaded, and isn't handed on to other processes.
+    """
+    given = os.environ.get(SPINS)
+    os.environ.setdefault(SPINS, MOST_SPINS)
+    try:
+        return ctypes.CDLL(path)
+    finally:
+        if given is None:
+            del os.environ[SPINS]
 
 
 def _of_package() -> str:

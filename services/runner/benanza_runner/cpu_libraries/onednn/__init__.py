@@ -1,0 +1,1 @@
+"""oneDNN's primitives on a CPU, through its C API: layers as calls of this library."""

@@ -97,6 +97,21 @@ def test_one_slow_round_does_not_lower_a_ceiling() -> None:
     assert measured_ceilings(Disturbed(), "fp32") == expected
 
 
+def test_what_ends_a_round_ends_the_next_even_where_it_is_slow() -> None:
+    measured: list[int] = []
+
+    class SlowerLater(Steady):
+        def measure(self, layer: Layer, precision: Precision) -> Outcome:
+            (size, *_) = layer.tensors[-1].shape
+            measured.append(size)
+            large = Outcome(variants=(variant(1e6),))
+            return large if size == 1 << 20 else super().measure(layer, precision)
+
+    measured_ceilings(SlowerLater(), "fp32")
+    assert 1 << 20 in measured
+    assert 1 << 21 not in measured
+
+
 def test_what_is_far_from_all_rates_is_measured_once() -> None:
     measured: list[int] = []
 

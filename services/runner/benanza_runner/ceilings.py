@@ -72,11 +72,14 @@ def measured_ceilings(
             for _, ceiling in reached:
                 if ceiling.name not in highest or ceiling.value > highest[ceiling.name].value:
                     highest[ceiling.name] = ceiling
-            far = {microbenchmark.layer for microbenchmark, _ in reached} - {
+            near = {
                 microbenchmark.layer
                 for microbenchmark, ceiling in reached
                 if ceiling.value >= NEAR * highest[ceiling.name].value
             }
+            # The last one has ended the round, and ends the next.
+            far = {microbenchmark.layer for microbenchmark, _ in reached[:-1]} - near
+            far -= {microbenchmark.layer for microbenchmark, _ in reached[-1:]}
             microbenchmarks = tuple(each for each in microbenchmarks if each.layer not in far)
     return tuple(highest.values())
 

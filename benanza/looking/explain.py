@@ -84,11 +84,11 @@ def _call(
 def _speed_of_light(
     call: Call, ceilings: PlatformCeilings | None, precision: Precision
 ) -> tuple[float, Limit] | tuple[None, None]:
-    """The least time of a call in microseconds, and what limits it; a call that starts nothing
-    takes none.
+    """The least time of a call in microseconds, no more than it took, and what limits it; a call
+    that starts nothing takes none.
     """
     if ceilings is None:
         return None, None
     bytes_moved = call.bytes / BYTES_KEPT[precision]
     found = speed_of_light(work_of_call(bytes_moved, call.least_flops), ceilings, precision)
-    return (0.0, found.limited_by) if call.us < STARTED_US else found
+    return min(found.us, call.us) if call.us >= STARTED_US else 0.0, found.limited_by

@@ -13,6 +13,7 @@ from benanza_analyzer.attainable import attainable_us
 from benanza_analyzer.blocks import Blocks
 from benanza_analyzer.critical_path import critical_path
 from benanza_analyzer.limits.ceilings import PlatformCeilings
+from benanza_analyzer.limits.reached import with_reached
 from benanza_analyzer.limits.speed_of_light import BYTES_KEPT, speed_of_light
 from benanza_analyzer.measurements import BY_LIBRARY, WHICHEVER, Measurements
 from benanza_analyzer.models.architecture import Architecture, Counted
@@ -51,7 +52,8 @@ def lower_bound(
     The parallel bound is that of the same cover as the sequential bound; with fusion, another cover
     might make it smaller. A layout conversion counts on a path only if the path leads to a reader
     in the other layout. The speed of light is of all layers that the accounting counts, measured or
-    not, and the same with fusion and without: a bound that lacks layers may be below it. A layer
+    not, and the same with fusion and without: a bound that lacks layers may be below it. Ceilings
+    are at least what the model's products reached. A layer
     that is free or not counted stays so where a group covers it. Each sum is rounded once, so the
     parallel bound never exceeds the sequential bound, and the order of summing doesn't matter.
     """
@@ -69,7 +71,10 @@ def lower_bound(
     measured = tuple(np.flatnonzero(is_counted & known).tolist())
     missing = _missing(model, counted, lacking, measurements)
     available = bool(measured) or not missing
-    light = speed_of_light(counted.least, ceilings, precision) if ceilings else None
+    light = None
+    if ceilings:
+        reached = with_reached(ceilings, model.numbers, measurements, catalogue, precision)
+        light = speed_of_light(counted.least, reached, precision)
     return BoundUpdated(
         event_id=OPEN,
         architecture_id=model.id,

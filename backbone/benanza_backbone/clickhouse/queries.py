@@ -161,6 +161,12 @@ GROUP BY model_id, name
 """
 """For each of the `models` and each of its names, the last event that ingested it."""
 
+WITH_LEAST_WORK = """
+SELECT DISTINCT architecture_id FROM architecture_layers
+WHERE architecture_id IN {architectures:Array(String)} AND least_flops > 0
+"""
+"""Those of these architectures of which the least work is known."""
+
 FAILED_LAYERS = (
     """
 SELECT fingerprint, arraySort(groupUniqArrayArray(results)) AS results

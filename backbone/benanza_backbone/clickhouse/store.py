@@ -39,6 +39,7 @@ from benanza_backbone.clickhouse.queries import (
     MODELS_INGESTED,
     OFFSETS,
     OPEN_DEAD_LETTERS,
+    WITH_LEAST_WORK,
     WITHDRAW_MEASUREMENTS,
     WITHDRAW_RUNS,
 )
@@ -130,12 +131,16 @@ class Store(Closing):
     def _insert_events(self, events: Sequence[AnyEvent]) -> None:
         own = [event for event in events if isinstance(event, ModelIngested) and has_its_own(event)]
         last = {event.model_id: event for event in own}
+        detailed = self._with_least_work(events)
         batches: dict[str, list[Row]] = {table: [] for table in TABLES}
         with unfit_refused():
             for event in events:
-                known = last.get(event.model_id) if isinstance(event, ModelIngested) else None
+                replaced = isinstance(event, ModelIngested) and (
+                    last.get(event.model_id, event) != event
+                    or (event.architecture_id in detailed and not event.says_least())
+                )
                 for table, new in rows(event).items():
-                    if table not in PARTS_OF_ARCHITECTURES or known in (None, event):
+                    if table not in PARTS_OF_ARCHITECTURES or not replaced:
                         batches[table] += new
         filled = {table: batch for table, batch in batches.items() if batch}
         if not filled:
@@ -149,6 +154,18 @@ class Store(Closing):
                 self._insert(table, list(batch[0]), columns)
         # Only successful inserts count: an alert watches that there are some.
         STORE_INSERT_DURATION.observe(time.perf_counter() - began)
+
+    def _with_least_work(self, events: Sequence[AnyEvent]) -> set[str]:
+        """The architectures of these events of which the store, or one of the events, has the least
+        work: what an older version of ingest says of them takes nothing of that away.
+        """
+        ingested = [event for event in events if isinstance(event, ModelIngested)]
+        known = {event.architecture_id for event in ingested if event.says_least()}
+        asked = {event.architecture_id for event in ingested if not has_its_own(event)} - known
+        if asked:
+            rows_of = self.query(WITH_LEAST_WORK, {"architectures": sorted(asked)})
+            known.update(row["architecture_id"] for row in rows_of)
+        return known - {event.architecture_id for event in ingested if has_its_own(event)}
 
     def _drop_former_parts(self, models: Sequence[ModelIngested]) -> None:
         """Deletes the layers, edges and groups of those of these models with architectures of their

@@ -142,6 +142,12 @@ class ModelIngested(Event, frozen=True, kw_only=True):
         """What was made of the file's model."""
         return Derivation(self.quantised, self.tensor_parallel)
 
+    def says_least(self) -> bool:
+        """Whether it has the least work of its products: what is of an older version doesn't, and
+        says less of the same architecture.
+        """
+        return any(summary.least_flops for summary in self.summaries)
+
     def __post_init__(self) -> None:
         for position, use in enumerate(self.layers):
             if use.summary >= len(self.summaries):

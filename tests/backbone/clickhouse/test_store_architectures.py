@@ -231,3 +231,22 @@ def test_a_model_of_two_names_has_the_architecture_that_was_ingested_last(store:
     for name in ("Alias", "Tuned"):
         assert [bound.sequential_us for bound in store.bounds([name])] == [1.0]
     assert stored_model(store, TUNED.model_id).architecture_id == other
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_an_event_of_an_older_version_takes_no_least_work_away(
+    store: Store, together: bool
+) -> None:
+    """Both have one architecture, as an ingest of before says the same of its layers."""
+    before = tuple(msgspec.structs.replace(of, least_flops=0) for of in GRAPH.summaries)
+    groups = tuple(msgspec.structs.replace(of, least_flops=0) for of in GRAPH.groups)
+    older = msgspec.structs.replace(
+        GRAPH, summaries=before, groups=groups, event_id=event_id("older")
+    )
+    if together:
+        store.insert([GRAPH, older])
+    else:
+        store.insert([older])
+    found = stored_model(store, MODEL_ID)
+    assert found.says_least()
+    assert {of.least_flops for of in found.summaries} == {of.least_flops for of in GRAPH.summaries}

@@ -67,7 +67,7 @@ class Architecture:
     ascending by source. `parameters` counts the elements of the weights of all layers. `free` holds
     the positions of views; `reshaping` are those of them that may change the shape. `skipped` holds
     positions with reasons. `numbers` are those of all layers and groups whose measurement can move
-    a bound, each once. `has_least` says whether the fewest operations of its products are known.
+    a bound, each once. `has_least` says whether the least work of its products is known.
     """
 
     id: str
@@ -121,13 +121,8 @@ def compile_architecture(event: ModelIngested, catalogue: Catalogue) -> Architec
         paper=paper,
         full=full,
         numbers=used[used != NOTHING],
-        has_least=has_least(event),
+        has_least=event.says_least(),
     )
-
-
-def has_least(event: ModelIngested) -> bool:
-    """Whether the event has the fewest operations of a product: older ones don't."""
-    return any(summary.least_flops for summary in event.summaries)
 
 
 def _describe(event: ModelIngested, catalogue: Catalogue) -> None:

@@ -14,14 +14,11 @@ from benanza.results.explain import ExplainedCall, Explanation, Explanations
 from benanza_analyzer.answers.calls import Call
 from benanza_analyzer.limits.ceilings import PlatformCeilings
 from benanza_analyzer.limits.speed_of_light import BYTES_KEPT, speed_of_light, work_of_call
-from benanza_analyzer.measurements import fastest
+from benanza_analyzer.measurements import STARTED_US, fastest
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of
 from benanza_schemas.events import Limit, Variant
 from benanza_schemas.layer import Precision
-
-STARTED_US = 0.1
-"""What takes less starts nothing: its results lie where its inputs were."""
 
 
 def known_explanations(

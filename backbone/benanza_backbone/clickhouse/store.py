@@ -35,11 +35,11 @@ from benanza_backbone.clickhouse.queries import (
     BOUND_VERSIONS,
     FAILED_LAYERS,
     LAYERS_WITH_JOBS,
+    LEAST_KNOWN,
     MEASURING_SYSTEMS,
     MODELS_INGESTED,
     OFFSETS,
     OPEN_DEAD_LETTERS,
-    WITH_LEAST_WORK,
     WITHDRAW_MEASUREMENTS,
     WITHDRAW_RUNS,
 )
@@ -56,7 +56,7 @@ from benanza_backbone.closing import Closing
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import Partition
 from benanza_backbone.telemetry import STORE_INSERT_DURATION
-from benanza_schemas.events import AnyEvent, ModelIngested, RecordingWithdrawn
+from benanza_schemas.events import MOST_LEAST_KNOWN, AnyEvent, ModelIngested, RecordingWithdrawn
 from benanza_schemas.layer import Accounting
 
 if TYPE_CHECKING:
@@ -131,13 +131,13 @@ class Store(Closing):
     def _insert_events(self, events: Sequence[AnyEvent]) -> None:
         own = [event for event in events if isinstance(event, ModelIngested) and has_its_own(event)]
         last = {event.model_id: event for event in own}
-        detailed = self._with_least_work(events)
+        least_known = self._least_known(events)
         batches: dict[str, list[Row]] = {table: [] for table in TABLES}
         with unfit_refused():
             for event in events:
                 replaced = isinstance(event, ModelIngested) and (
                     last.get(event.model_id, event) != event
-                    or (event.architecture_id in detailed and not event.says_least())
+                    or event.least_known() < least_known.get(event.architecture_id, 0)
                 )
                 for table, new in rows(event).items():
                     if table not in PARTS_OF_ARCHITECTURES or not replaced:
@@ -155,17 +155,21 @@ class Store(Closing):
         # Only successful inserts count: an alert watches that there are some.
         STORE_INSERT_DURATION.observe(time.perf_counter() - began)
 
-    def _with_least_work(self, events: Sequence[AnyEvent]) -> set[str]:
-        """The architectures of these events of which the store, or one of the events, has the least
-        work: what an older version of ingest says of them takes nothing of that away.
+    def _least_known(self, events: Sequence[AnyEvent]) -> dict[str, int]:
+        """How much the store or any of the events says of the least work of architectures: what an
+        older version of ingest says of them takes nothing of that away.
         """
-        ingested = [event for event in events if isinstance(event, ModelIngested)]
-        known = {event.architecture_id for event in ingested if event.says_least()}
-        asked = {event.architecture_id for event in ingested if not has_its_own(event)} - known
+        known: dict[str, int] = {}
+        for event in events:
+            if isinstance(event, ModelIngested) and not has_its_own(event):
+                former = known.get(event.architecture_id, 0)
+                known[event.architecture_id] = max(former, event.least_known())
+        asked = sorted(of for of, least in known.items() if least < MOST_LEAST_KNOWN)
         if asked:
-            rows_of = self.query(WITH_LEAST_WORK, {"architectures": sorted(asked)})
-            known.update(row["architecture_id"] for row in rows_of)
-        return known - {event.architecture_id for event in ingested if has_its_own(event)}
+            for row in self.query(LEAST_KNOWN, {"architectures": asked}):
+                of = row["architecture_id"]
+                known[of] = max(known[of], row["least_known"])
+        return known
 
     def _drop_former_parts(self, models: Sequence[ModelIngested]) -> None:
         """Deletes the layers, edges and groups of those of these models with architectures of their

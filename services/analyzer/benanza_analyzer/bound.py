@@ -9,7 +9,7 @@ import numpy.typing as npt
 from msgspec.structs import replace
 
 from benanza_analyzer.answers.calls import Call, Cover
-from benanza_analyzer.attainable import attainable_us
+from benanza_analyzer.attainable import attainable
 from benanza_analyzer.blocks import Blocks
 from benanza_analyzer.critical_path import critical_path
 from benanza_analyzer.limits.ceilings import PlatformCeilings
@@ -40,6 +40,7 @@ def lower_bound(
     *,
     system_id: Hash,
     fusion: bool,
+    on_gpu: bool = False,
 ) -> BoundUpdated:
     """The bound from the layers' best times, with the speed of light if there are ceilings. What
     moved it and when, and so the event's id, is left open, for `caused` to fill in.
@@ -47,7 +48,8 @@ def lower_bound(
     `plan` is one of `plan.cheapest_plans`; its layout conversions count as data movement does.
     `cache_bytes` is the size of the last cache, zero if it isn't known. `layout` is the layout of
     most of the calls whose time depends on it. `attainable_us` adds up interleaved times, with
-    cold weights for the share of `attainable.cold_share`.
+    cold weights for the share of `attainable.cold_share`; those that lack are estimated where the
+    system is `on_gpu`.
 
     The parallel bound is that of the same cover as the sequential bound; with fusion, another cover
     might make it smaller. A layout conversion counts on a path only if the path leads to a reader
@@ -75,6 +77,7 @@ def lower_bound(
     if ceilings:
         reached = with_reached(ceilings, model.numbers, measurements, catalogue, precision)
         light = speed_of_light(counted.least, reached, precision)
+    run = attainable(model, plan, measurements, catalogue, precision, cache_bytes, on_gpu=on_gpu)
     return BoundUpdated(
         event_id=OPEN,
         architecture_id=model.id,
@@ -91,7 +94,8 @@ def lower_bound(
         parallel_spread_us=spread_us(taken[path], iqr_us[path]) if available else None,
         roofline_us=light.us if light else None,
         limited_by=light.limited_by if light and light.us else "",
-        attainable_us=attainable_us(model, plan, measurements, precision, cache_bytes),
+        attainable_us=run.us if run else None,
+        attainable_error_us=run.error_us if run else 0.0,
         measured=measured,
         free=model.free,
         not_counted=counted.not_counted,

@@ -44,8 +44,8 @@ def test_no_cover_does_less(event: ModelIngested) -> None:
         assert claimed.calls <= sum(flops > 0 for _, flops in calls) + 1e-9
 
 
-def product(name: str, weights: int = 5) -> LayerSummary:
-    return summary("Conv", name, bytes_moved=40, least_flops=10, parameters=weights)
+def product(name: str, weights: int = 20) -> LayerSummary:
+    return summary("Conv", name, bytes_moved=40, least_flops=10, least_weights=weights)
 
 
 def test_products_claim_their_weights_operations_and_a_place_in_the_chain() -> None:
@@ -73,7 +73,7 @@ def test_what_one_call_may_do_is_one_step() -> None:
     assert least(model(side, [(0, 2), (1, 2)], [merged])).calls == 2.0
 
 
-def test_integers_have_no_ceiling_but_a_place_in_the_chain() -> None:
+def test_integers_have_no_ceiling_but_weights_and_a_place_in_the_chain() -> None:
     layer = replace(product("a"), op="MatMulInteger")
     found = least(model([layer, layer]))
-    assert (found.flops, found.calls, found.bytes.sum()) == (0.0, 2.0, np.float64(0.0))
+    assert (found.flops, found.calls, found.bytes.sum()) == (0.0, 2.0, np.float64(40.0))

@@ -19,7 +19,7 @@ def working_models(draw: st.DrawFn) -> ModelIngested:
         replace(of, bytes=work[of.fingerprint][0], least_flops=work[of.fingerprint][1])
         if of.fingerprint in work
         else of
-        for of in (replace(of, parameters=draw(amounts)) for of in event.summaries)
+        for of in (replace(of, least_weights=draw(amounts)) for of in event.summaries)
     )
     groups = tuple(
         replace(of, bytes=work[of.fingerprint][0], least_flops=work[of.fingerprint][1])

@@ -104,15 +104,23 @@ no more than the error that Benanza gives.
 
 def main() -> None:
     """Prints the page."""
-    found = _found()
-    print("# The ladder over the zoo\n")
-    print("\n".join(_findings(found)))
-    print(BEGIN)
-    print("\n".join(_bounds(found)))
-    print(KIND_OF_CALL)
-    print("\n".join(_calls(found)))
-    print(ATTAINABLE)
-    print("\n".join(_attainable(found)))
+    print(page(_found()))
+
+
+def page(found: Found) -> str:
+    """The page of these cases."""
+    return "\n".join(
+        (
+            "# The ladder over the zoo\n",
+            *_findings(found),
+            BEGIN,
+            *_bounds(found),
+            KIND_OF_CALL,
+            *_calls(found),
+            ATTAINABLE,
+            *_attainable(found),
+        )
+    )
 
 
 def _found() -> Found:
@@ -129,26 +137,31 @@ def _found() -> Found:
     return found
 
 
-def _findings(found: Found) -> list[str]:
+def _findings(found: Found) -> Iterator[str]:
     everything = [rung for of in found.values() for rung in of]
-    above = sum(_light_us(rung) > _bound_us(rung) for rung in everything)
-    large = {kind: [r for r in found[LARGE] if r.kind == kind] for kind in KINDS}
+    below = sum(_light_us(rung) > _bound_us(rung) for rung in everything)
+    said = f"{below or 'none'} {'are' if below > 1 else 'is'} below the speed of light"
+    yield f"- Of {len(everything):,} bounds, {said}."
+    large = found.get(LARGE, [])
+    matrices = [rung for rung in large if rung.kind == "matrices"]
+    convolutions = [rung for rung in large if rung.kind == "convolutions"]
+    if matrices and convolutions:
+        yield (
+            f"- At batch {LARGE.batch} in fp16 on an H200, bounds of models of products of "
+            f"matrices are {_median(matrices, _ratio)} times their speeds of light in the median, "
+            f"and those of models of convolutions {_median(convolutions, _ratio)} times; "
+            f"{_median(convolutions, _in_full)} if convolutions took all of their operations."
+        )
+    known = ((case.title, *_known(found[case])) for case in WHOLE_ZOO if case in found)
+    estimates = ", ".join(f"{some} of {total} ({title})" for title, some, total in known)
+    if estimates:
+        yield f"- Models with an attainable estimate: {estimates}."
     compared = [rung for rung in everything if _is_measured(rung)]
     good = [rung for rung in compared if _error(rung) <= _bar(rung)]
-    said = {case.title: _known(found[case]) for case in WHOLE_ZOO}
-    return [
-        f"- Of {len(everything):,} bounds, {above or 'none'} "
-        f"{'are' if above > 1 else 'is'} below the speed of light.",
-        f"- At batch 32 in fp16 on an H200, bounds of models of products of matrices are "
-        f"{_median(large['matrices'], _ratio)} times their speeds of light in the median, and "
-        f"those of models of convolutions {_median(large['convolutions'], _ratio)} times; "
-        f"{_median(large['convolutions'], _in_full)} if convolutions took all of their operations.",
-        "- Models with an attainable estimate: "
-        + ", ".join(f"{known} of {total} ({title})" for title, (known, total) in said.items())
-        + ".",
+    yield (
         f"- From warm times alone it is off by {_share(median(map(_error, compared)))} in the "
-        f"median of {len(compared)}; by no more than its error says in {len(good)}.",
-    ]
+        f"median of {len(compared)}; by no more than its error says in {len(good)}."
+    )
 
 
 def _known(of: Sequence[Rung]) -> tuple[int, int]:

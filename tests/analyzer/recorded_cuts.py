@@ -47,7 +47,7 @@ def cuts() -> dict[str, list[SystemMeasured | LayerMeasured]]:
     }
 
 
-def _cut(path: Path, fingerprints: frozenset[str]) -> Iterator[Recorded]:
+def _cut(path: Path, fingerprints: set[str]) -> Iterator[Recorded]:
     for _, event in read_recording(path):
         if isinstance(event, SystemMeasured):
             yield event
@@ -64,12 +64,11 @@ def _cut(path: Path, fingerprints: frozenset[str]) -> Iterator[Recorded]:
 def main() -> None:
     """Writes the cuts."""
     models = cut_models()
-    fingerprints = frozenset(
-        of.fingerprint for model in models for of in (*model.summaries, *model.groups)
-    )
+    layers = {of.fingerprint for model in models for of in model.summaries}
+    groups = {of.fingerprint for model in models for of in model.groups}
     CUTS.mkdir(parents=True, exist_ok=True)
     for path in sorted(RECORDINGS.glob("*.xz")):
-        if events := list(_cut(path, fingerprints)):
+        if events := list(_cut(path, layers | groups)):
             write_recording(CUTS / path.name, events)
 
 

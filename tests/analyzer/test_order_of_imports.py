@@ -97,9 +97,9 @@ def test_each_alone_says_the_same() -> None:
     compared = 0
     for name in recordings():
         alone, of_alone = imported([name])
-        for key, values in of_alone.items():
-            known = highest.get(key, PlatformCeilings(0.0, 0.0))
-            highest[key] = PlatformCeilings(*map(max, known, values))
+        for of, values in of_alone.items():
+            known = highest.get(of, PlatformCeilings(0.0, 0.0))
+            highest[of] = PlatformCeilings(*map(max, known, values))
         for key, bound in alone.items():
             if bound.missing or not bound.measured:
                 continue

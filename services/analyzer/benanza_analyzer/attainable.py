@@ -75,11 +75,16 @@ def attainable(
     warm_us = np.where(np.isfinite(warm_us), warm_us, later_us)
     later_us = warm_us + np.where(product, of_product_us, of_others_us) * starts
     cold_us = np.where(np.isfinite(cold_us), cold_us, later_us)
-    sums_us = [math.fsum(us.tolist()) for us in (warm_us, cold_us, plan.interleaved_conversion_us)]
     share = cold_share(model.parameters * PRECISIONS[precision].bytes, cache_bytes)
     error = ERROR_FP32 if precision == "fp32" else ERROR
     return Attainable(
-        estimate_us(plan.sequential_us, *sums_us, share),
+        estimate_us(
+            plan.sequential_us,
+            math.fsum(warm_us.tolist()),
+            math.fsum(cold_us.tolist()),
+            math.fsum(plan.interleaved_conversion_us.tolist()),
+            share,
+        ),
         error * math.fsum(alone_us[lacking].tolist()),
     )
 

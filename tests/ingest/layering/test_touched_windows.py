@@ -62,7 +62,7 @@ def test_it_reads_those_elements_on_which_its_result_depends(
     if op_type == "Conv":
         taps = one_hot(*w.shape[2:])
         _, (by_tap,) = run_one(op_type, [x[:1] * 0 + 1, taps], weights=1, **attributes)
-        others += np.count_nonzero(by_tap.reshape(len(taps), -1).any(axis=1))
+        others += int(np.count_nonzero(by_tap.reshape(len(taps), -1).any(axis=1)))
     assert read(layer, others) == len(x) * depending
     assert layer.bytes <= 4 * (x.size + others)
 

@@ -28,7 +28,7 @@ COLD_US = 0.35, 0.3
 COLD_FP32_US = 2.0
 """The same of a product in fp32, whose kernels wait longer for their weights."""
 
-ERROR = 0.05
+ERROR = 0.07
 ERROR_FP32 = 0.2
 """How far off the estimates are in nine of ten models, as a share of the warm time of the calls
 whose times were estimated.

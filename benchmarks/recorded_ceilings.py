@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from benanza.importing.recording import read_recording, write_recording
 from benanza_analyzer.limits.speed_of_light import BYTES_KEPT, MICROSECONDS
+from benanza_analyzer.measurements import STARTED_US
 from benanza_ingest.extract import extract
 from benanza_ingest.reading.zoo import zoo_names, zoo_path
 from benanza_runner.ceilings import BEYOND_CACHE
@@ -24,8 +25,6 @@ from benanza_schemas.layer import Precision
 from benanza_schemas.times import has_warm_time
 
 BATCHES = (1, 32)
-STARTED_US = 0.1
-"""What takes less starts nothing."""
 
 
 class Call(NamedTuple):

@@ -14,14 +14,11 @@ from benanza.results.explain import ExplainedCall, Explanation, Explanations
 from benanza_analyzer.answers.calls import Call
 from benanza_analyzer.limits.ceilings import PlatformCeilings
 from benanza_analyzer.limits.speed_of_light import BYTES_KEPT, speed_of_light, work_of_call
-from benanza_analyzer.measurements import fastest
+from benanza_analyzer.measurements import STARTED_US, fastest
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of
 from benanza_schemas.events import Limit, Variant
 from benanza_schemas.layer import Precision
-
-STARTED_US = 0.1
-"""What takes less starts nothing: its results lie where its inputs were."""
 
 
 def known_explanations(
@@ -84,11 +81,11 @@ def _call(
 def _speed_of_light(
     call: Call, ceilings: PlatformCeilings | None, precision: Precision
 ) -> tuple[float, Limit] | tuple[None, None]:
-    """The least time of a call in microseconds, and what limits it; a call that starts nothing
-    takes none.
+    """The least time of a call in microseconds, no more than it took, and what limits it; a call
+    that starts nothing takes none.
     """
     if ceilings is None:
         return None, None
     bytes_moved = call.bytes / BYTES_KEPT[precision]
     found = speed_of_light(work_of_call(bytes_moved, call.least_flops), ceilings, precision)
-    return (0.0, found.limited_by) if call.us < STARTED_US else found
+    return min(found.us, call.us) if call.us >= STARTED_US else 0.0, found.limited_by

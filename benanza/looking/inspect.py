@@ -15,7 +15,7 @@ from benanza_schemas.events import LayerSummary
 from benanza_schemas.events.derivation import AS_WRITTEN, Derivation
 from benanza_schemas.layer import OMITTED, AttributeValue
 
-_SHOWN = [name for name in LayerSummary.__struct_fields__ if name != "least_flops"]
+_SHOWN = [name for name in LayerSummary.__struct_fields__ if not name.startswith("least_")]
 """What is told of a layer: all that ingest says of it before the model is published."""
 
 

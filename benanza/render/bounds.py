@@ -194,7 +194,7 @@ def _table(bounds: Sequence[ModelBound], unit: TimeUnit, *, with_dims: bool, pla
             f"{bound.unique_layers:,}",
             _with_spread(unit, bound.sequential_us, bound.sequential_spread_us),
             _with_spread(unit, bound.parallel_us, bound.parallel_spread_us),
-            *([unit.format(bound.attainable_us)] if estimated else []),
+            *([_attainable(unit, bound)] if estimated else []),
             unit.format(bound.roofline_us),
             *([bound.limited_by or "-"] if limited else []),
             _coverage(bound),
@@ -208,6 +208,14 @@ def _with_spread(unit: TimeUnit, value_us: float | None, spread_us: float | None
     if value_us is None:
         return unit.format(None)
     return f"{unit.format(value_us)} ± {unit.format(spread_us)}"
+
+
+def _attainable(unit: TimeUnit, bound: ModelBound) -> str:
+    """The estimate, with how far off it may be where times of calls were estimated for it."""
+    error_us = bound.attainable_error_us
+    if bound.attainable_us is None or not error_us:
+        return unit.format(bound.attainable_us)
+    return f"{unit.format(bound.attainable_us)} ± {unit.format(error_us)}"
 
 
 def _coverage(bound: ModelBound) -> str:

@@ -83,7 +83,7 @@ def summary(
     flops: int = 0,
     bytes_moved: int = 0,
     least_flops: int = 0,
-    parameters: int = 0,
+    least_weights: int = 0,
 ) -> LayerSummary:
     """A layer of this type; its name stands for its shape and attributes."""
     if KINDS[op] == "skipped":
@@ -92,8 +92,8 @@ def summary(
         *(op, "", KINDS[op], fingerprint(name or op)),
         flops=flops,
         bytes=bytes_moved,
-        parameters=parameters,
         least_flops=least_flops,
+        least_weights=least_weights,
     )
 
 

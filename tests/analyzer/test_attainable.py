@@ -45,7 +45,33 @@ def test_nothing_is_attainable_where_a_layer_was_not_timed_interleaved() -> None
     assert attained(event, Best(4.0, 0.0, 5.0), 0).attainable_us is None
 
 
-def attained(event: ModelIngested, conv: Best, cache_bytes: int) -> BoundUpdated:
+@pytest.mark.parametrize(
+    ("conv", "attainable_us"),
+    [(Best(40.0, 0.0), 2.0 + 40.15 + 2.0), (Best(40.0, 0.0, 41.0), 2.0 + 41.0 + 2.0)],
+)
+def test_on_a_gpu_times_that_lack_are_estimated_from_the_warm_time(
+    conv: Best, attainable_us: float
+) -> None:
+    """In fp32, a product with cold weights takes 2 µs longer."""
+    product = msgspec.structs.replace(summary("Conv", least_flops=1), parameters=100)
+    event = model([product, summary("Relu")])
+    bound = attained(event, conv, 800, on_gpu=True)
+    assert bound.attainable_us == pytest.approx(attainable_us)
+    assert bound.attainable_error_us == pytest.approx(0.2 * 40.0)
+    whole = attained(event, Best(40.0, 0.0, 41.0, 42.0), 800, on_gpu=True)
+    assert (whole.attainable_us, whole.attainable_error_us) == (44.0, 0.0)
+    assert attained(event, conv, 0, on_gpu=True).attainable_us is None
+
+
+def test_what_starts_nothing_takes_no_longer_in_company() -> None:
+    event = model([summary("Conv"), summary("Relu")])
+    bound = attained(event, Best(0.05, 0.0), 800, on_gpu=True)
+    assert bound.attainable_us == pytest.approx(2.05)
+
+
+def attained(
+    event: ModelIngested, conv: Best, cache_bytes: int, *, on_gpu: bool = False
+) -> BoundUpdated:
     catalogue = Catalogue()
     compiled = compile_architecture(event, catalogue)
     measurements = Measurements()
@@ -63,4 +89,5 @@ def attained(event: ModelIngested, conv: Best, cache_bytes: int) -> BoundUpdated
         cache_bytes,
         system_id=system().system_id,
         fusion=False,
+        on_gpu=on_gpu,
     )

@@ -24,6 +24,7 @@ from benanza_schemas.events import (
     Missing,
     ModelIngested,
     event_id,
+    identified,
 )
 from benanza_schemas.vocabulary import GENERATED
 from tests.analyzer.events import (
@@ -258,6 +259,21 @@ def test_ceilings_give_every_model_a_speed_of_light() -> None:
     assert the(analyzer.handle(measured("a", 30.0), NOW)).roofline_us == pytest.approx(20.0)
     fp16 = the(analyzer.handle(measured("a", 30.0, precision="fp16"), NOW))
     assert (fp16.roofline_us, fp16.limited_by) == (None, "")
+
+
+def test_what_is_attainable_is_estimated_where_the_system_has_an_accelerator() -> None:
+    known, conv = ceilings(1e6, 1e6, cache_bytes=100), measured("a", 30.0)
+    event = model([summary("Conv", "a", least_flops=21)])
+    for accelerator, attainable_us in (("", None), ("GPU", pytest.approx(30.15))):
+        of = identified(msgspec.structs.replace(known.system, accelerator=accelerator))
+        for conv_first in (True, False):
+            analyzer = Analyzer()
+            if conv_first:
+                analyzer.restore(msgspec.structs.replace(conv, system=of))
+            analyzer.restore(msgspec.structs.replace(known, system=of))
+            if not conv_first:
+                analyzer.restore(msgspec.structs.replace(conv, system=of))
+            assert the(analyzer.handle(event, NOW)).attainable_us == attainable_us
 
 
 def test_the_highest_ceiling_counts() -> None:

@@ -104,6 +104,7 @@ MODEL = ModelIngested(
             bytes=1776,
             parameters=108,
             least_flops=5184,
+            least_weights=432,
         ),
         LayerSummary("Relu", "", "compute", RELU_ID, flops=144, bytes=1152),
         LayerSummary("Reshape", "", "view", event_id("layer", "Reshape")),

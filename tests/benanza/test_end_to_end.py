@@ -62,6 +62,7 @@ BOUND = record(
         "roofline_us": TIME_OR_NULL,
         "limited_by": {"enum": ["", "cache", "memory", "compute", "latency"]},
         "attainable_us": TIME_OR_NULL,
+        "attainable_error_us": TIME,
         "partial": {"type": "boolean"},
         "layers": COUNT,
         "unique_layers": COUNT,

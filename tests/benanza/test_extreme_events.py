@@ -54,6 +54,7 @@ TOO_FAST = msgspec.structs.replace(
     critical_path=(MAX_WHOLE, 5),
     roofline_us=1e60,
     attainable_us=0.0,
+    attainable_error_us=0.0,
 )
 """A bound of layers that its architecture doesn't have."""
 

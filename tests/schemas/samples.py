@@ -164,7 +164,7 @@ EVENTS: tuple[AnyEvent, ...] = (
         batch=8,
         dims={"past": 0, "sequence": 128},
         summaries=(
-            LayerSummary("Conv", "", "compute", some_id("b"), 7776, 1776, 108, "", 3888),
+            LayerSummary("Conv", "", "compute", some_id("b"), 7776, 1776, 108, "", 3888, 432),
             LayerSummary("Clip", "", "compute", some_id("c"), 144, 1156, 0),
             LayerSummary("Foo", "com.example", "skipped", reason="com.example::Foo isn't known"),
         ),
@@ -249,6 +249,7 @@ EVENTS: tuple[AnyEvent, ...] = (
         layout="NHWC",
         claim=1_795_766_400_000_000,
         limited_by="latency",
+        attainable_error_us=0.5,
     ),
     ModelWitnessed(
         event_id=some_id("b"),

@@ -68,8 +68,9 @@ class ModelBound(Document, frozen=True, kw_only=True):
     the feature maps, empty where it makes no difference. `layers` counts the model's layers,
     `unique_layers` those that differ. `roofline_us` is the speed of light, and `limited_by` which
     ceiling holds it; where none does, as where the fewest operations aren't known, they are null
-    and empty. `beaten_by` holds runs that are below the bound, fastest first; a bound with any is
-    wrong. `critical_path` holds names of layers.
+    and empty. `attainable_error_us` is how far off the attainable estimate may be, zero where all
+    of its times were measured. `beaten_by` holds runs that are below the bound, fastest first; a
+    bound with any is wrong. `critical_path` holds names of layers.
     """
 
     model: str
@@ -90,6 +91,7 @@ class ModelBound(Document, frozen=True, kw_only=True):
     roofline_us: float | None
     limited_by: Limit | Literal[""]
     attainable_us: float | None
+    attainable_error_us: float
     partial: bool
     layers: int
     unique_layers: int

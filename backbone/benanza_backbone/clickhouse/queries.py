@@ -44,7 +44,8 @@ WITH
             ORDER BY computed_at, event_id
             LIMIT 1 BY
                 architecture_id, system_id, precision, accounting, fusion, event_id,
-                sequential_us, parallel_us, roofline_us, limited_by, attainable_us, missing
+                sequential_us, parallel_us, roofline_us, limited_by, attainable_us,
+                attainable_error_us, missing
         )
         WINDOW former AS
         (
@@ -160,6 +161,14 @@ WHERE model_id IN {models:Array(String)}
 GROUP BY model_id, name
 """
 """For each of the `models` and each of its names, the last event that ingested it."""
+
+LEAST_KNOWN = """
+SELECT architecture_id, (max(least_flops) > 0) + (max(least_weights) > 0) AS least_known
+FROM architecture_layers
+WHERE architecture_id IN {architectures:Array(String)}
+GROUP BY architecture_id
+"""
+"""How much is known of the least work of these architectures, as `ModelIngested.least_known`."""
 
 FAILED_LAYERS = (
     """

@@ -35,6 +35,7 @@ from benanza_backbone.clickhouse.queries import (
     BOUND_VERSIONS,
     FAILED_LAYERS,
     LAYERS_WITH_JOBS,
+    LEAST_KNOWN,
     MEASURING_SYSTEMS,
     MODELS_INGESTED,
     OFFSETS,
@@ -55,7 +56,7 @@ from benanza_backbone.closing import Closing
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import Partition
 from benanza_backbone.telemetry import STORE_INSERT_DURATION
-from benanza_schemas.events import AnyEvent, ModelIngested, RecordingWithdrawn
+from benanza_schemas.events import MOST_LEAST_KNOWN, AnyEvent, ModelIngested, RecordingWithdrawn
 from benanza_schemas.layer import Accounting
 
 if TYPE_CHECKING:
@@ -130,12 +131,16 @@ class Store(Closing):
     def _insert_events(self, events: Sequence[AnyEvent]) -> None:
         own = [event for event in events if isinstance(event, ModelIngested) and has_its_own(event)]
         last = {event.model_id: event for event in own}
+        least_known = self._least_known(events)
         batches: dict[str, list[Row]] = {table: [] for table in TABLES}
         with unfit_refused():
             for event in events:
-                known = last.get(event.model_id) if isinstance(event, ModelIngested) else None
+                replaced = isinstance(event, ModelIngested) and (
+                    last.get(event.model_id, event) != event
+                    or event.least_known() < least_known.get(event.architecture_id, 0)
+                )
                 for table, new in rows(event).items():
-                    if table not in PARTS_OF_ARCHITECTURES or known in (None, event):
+                    if table not in PARTS_OF_ARCHITECTURES or not replaced:
                         batches[table] += new
         filled = {table: batch for table, batch in batches.items() if batch}
         if not filled:
@@ -149,6 +154,22 @@ class Store(Closing):
                 self._insert(table, list(batch[0]), columns)
         # Only successful inserts count: an alert watches that there are some.
         STORE_INSERT_DURATION.observe(time.perf_counter() - began)
+
+    def _least_known(self, events: Sequence[AnyEvent]) -> dict[str, int]:
+        """How much the store or any of the events says of the least work of architectures: what an
+        older version of ingest says of them takes nothing of that away.
+        """
+        known: dict[str, int] = {}
+        for event in events:
+            if isinstance(event, ModelIngested) and not has_its_own(event):
+                former = known.get(event.architecture_id, 0)
+                known[event.architecture_id] = max(former, event.least_known())
+        asked = sorted(of for of, least in known.items() if least < MOST_LEAST_KNOWN)
+        if asked:
+            for row in self.query(LEAST_KNOWN, {"architectures": asked}):
+                of = row["architecture_id"]
+                known[of] = max(known[of], row["least_known"])
+        return known
 
     def _drop_former_parts(self, models: Sequence[ModelIngested]) -> None:
         """Deletes the layers, edges and groups of those of these models with architectures of their

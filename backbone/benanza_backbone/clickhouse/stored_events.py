@@ -41,7 +41,9 @@ WHERE architecture_id = {architecture:String}
 """
 
 _LAYERS = """
-SELECT name, op, domain, kind, fingerprint, flops, bytes, parameters, reason, least_flops
+SELECT
+    name, op, domain, kind, fingerprint, flops, bytes, parameters, reason, least_flops,
+    least_weights
 FROM architecture_layers FINAL
 WHERE architecture_id = {architecture:String}
 ORDER BY position

@@ -40,6 +40,7 @@ from benanza_schemas.events.measurements import (
 )
 from benanza_schemas.events.models import (
     MAX_INLINE_MODEL_BYTES,
+    MOST_LEAST_KNOWN,
     CheckpointIngested,
     ContentEncoding,
     Group,
@@ -97,6 +98,7 @@ __all__ = [
     "MAX_INLINE_MODEL_BYTES",
     "MAX_NAME_LENGTH",
     "MAX_REASON_LENGTH",
+    "MOST_LEAST_KNOWN",
     "NOTHING_TRIED",
     "SCHEMA_VERSION",
     "TIME_FIELDS",

@@ -51,7 +51,9 @@ class BoundUpdated(TimedEvent, frozen=True, kw_only=True):
     `roofline_us` is the speed of light, under the name of the figure that it took the place of, and
     `limited_by` the ceiling that holds it; it is empty where that is zero or can't be computed, and
     before version 18, when the figure was the sum of the layers' rooflines. `roofline_us` and
-    `attainable_us` are null where they can't be computed. The sequential and the
+    `attainable_us` are null where they can't be computed. `attainable_error_us` is zero where all
+    times of the attainable estimate were measured; where some were estimated, the estimate is that
+    far off at most in nine of ten models. The sequential and the
     parallel bound and their spreads are null where layers are missing and none is measured; zeros
     that an older version wrote there are read as null.
 
@@ -85,6 +87,7 @@ class BoundUpdated(TimedEvent, frozen=True, kw_only=True):
     layout: ImageLayout = ""
     claim: Count = 0
     limited_by: Limit | Literal[""] = ""
+    attainable_error_us: TotalMicroseconds = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()

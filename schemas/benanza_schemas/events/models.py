@@ -72,8 +72,10 @@ class LayerSummary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     that. A view whose results have no elements has a `reason`, too, and so has a layer that copies
     a state (`COPIED_STATE`). `flops` counts a multiply-add as two. `bytes` counts each input and
     each output once. `parameters` counts the elements of constant inputs. `least_flops` are the
-    fewest operations known for its products: of a convolution, those by Winograd's algorithms. It
-    is zero for what isn't a product, and in what was written before version 18.
+    fewest operations known for its products: of a convolution, those by Winograd's algorithms.
+    `least_weights` are the bytes of constants that its products read at the least: weights that
+    meet only padding aren't among them. Both are zero for what isn't a product, and in what was
+    written before versions 18 and 19.
     """
 
     op: Name
@@ -85,6 +87,11 @@ class LayerSummary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     parameters: Count = 0
     reason: Reason = ""
     least_flops: Count = 0
+    least_weights: Count = 0
+
+
+MOST_LEAST_KNOWN = 2
+"""The most that `ModelIngested.least_known` says."""
 
 
 class LayerUse(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -141,6 +148,14 @@ class ModelIngested(Event, frozen=True, kw_only=True):
     def derivation(self) -> Derivation:
         """What was made of the file's model."""
         return Derivation(self.quantised, self.tensor_parallel)
+
+    def least_known(self) -> int:
+        """How much it says of the least work of its products: what is of an older version says
+        less of the same architecture. 1 with the fewest operations of any, 1 more with weights.
+        """
+        return any(of.least_flops for of in self.summaries) + any(
+            of.least_weights for of in self.summaries
+        )
 
     def __post_init__(self) -> None:
         for position, use in enumerate(self.layers):

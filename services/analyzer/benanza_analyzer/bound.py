@@ -9,10 +9,11 @@ import numpy.typing as npt
 from msgspec.structs import replace
 
 from benanza_analyzer.answers.calls import Call, Cover
-from benanza_analyzer.attainable import attainable_us
+from benanza_analyzer.attainable import attainable
 from benanza_analyzer.blocks import Blocks
 from benanza_analyzer.critical_path import critical_path
 from benanza_analyzer.limits.ceilings import PlatformCeilings
+from benanza_analyzer.limits.reached import with_reached
 from benanza_analyzer.limits.speed_of_light import BYTES_KEPT, speed_of_light
 from benanza_analyzer.measurements import BY_LIBRARY, WHICHEVER, Measurements
 from benanza_analyzer.models.architecture import Architecture, Counted
@@ -39,6 +40,7 @@ def lower_bound(
     *,
     system_id: Hash,
     fusion: bool,
+    on_gpu: bool = False,
 ) -> BoundUpdated:
     """The bound from the layers' best times, with the speed of light if there are ceilings. What
     moved it and when, and so the event's id, is left open, for `caused` to fill in.
@@ -46,12 +48,14 @@ def lower_bound(
     `plan` is one of `plan.cheapest_plans`; its layout conversions count as data movement does.
     `cache_bytes` is the size of the last cache, zero if it isn't known. `layout` is the layout of
     most of the calls whose time depends on it. `attainable_us` adds up interleaved times, with
-    cold weights for the share of `attainable.cold_share`.
+    cold weights for the share of `attainable.cold_share`; those that lack are estimated where the
+    system is `on_gpu`.
 
     The parallel bound is that of the same cover as the sequential bound; with fusion, another cover
     might make it smaller. A layout conversion counts on a path only if the path leads to a reader
     in the other layout. The speed of light is of all layers that the accounting counts, measured or
-    not, and the same with fusion and without: a bound that lacks layers may be below it. A layer
+    not, and the same with fusion and without: a bound that lacks layers may be below it. Ceilings
+    are at least what the model's products reached. A layer
     that is free or not counted stays so where a group covers it. Each sum is rounded once, so the
     parallel bound never exceeds the sequential bound, and the order of summing doesn't matter.
     """
@@ -69,7 +73,11 @@ def lower_bound(
     measured = tuple(np.flatnonzero(is_counted & known).tolist())
     missing = _missing(model, counted, lacking, measurements)
     available = bool(measured) or not missing
-    light = speed_of_light(counted.least, ceilings, precision) if ceilings else None
+    light = None
+    if ceilings:
+        reached = with_reached(ceilings, model.numbers, measurements, catalogue, precision)
+        light = speed_of_light(counted.least, reached, precision)
+    run = attainable(model, plan, measurements, catalogue, precision, cache_bytes, on_gpu=on_gpu)
     return BoundUpdated(
         event_id=OPEN,
         architecture_id=model.id,
@@ -86,7 +94,8 @@ def lower_bound(
         parallel_spread_us=spread_us(taken[path], iqr_us[path]) if available else None,
         roofline_us=light.us if light else None,
         limited_by=light.limited_by if light and light.us else "",
-        attainable_us=attainable_us(model, plan, measurements, precision, cache_bytes),
+        attainable_us=run.us if run else None,
+        attainable_error_us=run.error_us if run else 0.0,
         measured=measured,
         free=model.free,
         not_counted=counted.not_counted,

@@ -87,6 +87,8 @@ class Analyzer:
         self._architectures = Architectures(self._catalogue)
         self._platforms: dict[tuple[str, Precision], Platform] = {}
         self._ceilings: dict[str, SystemCeilings] = {}
+        self._gpus: set[str] = set()
+        """The systems that have an accelerator."""
 
     def handle(
         self, event: AnalyzerEvent, now: datetime, known_to: Collection[str] = ()
@@ -135,6 +137,8 @@ class Analyzer:
 
     def _apply(self, event: AnalyzerEvent) -> Moved:
         """Takes in the event; returns on which platforms it may move bounds, and which ones."""
+        if isinstance(event, SystemMeasured | LayerMeasured) and event.system.accelerator:
+            self._gpus.add(event.system.system_id)
         match event:
             case ModelIngested():
                 former = self._architectures.get(event.architecture_id)
@@ -268,6 +272,7 @@ class Analyzer:
                 platform.ceilings.values(platform.precision).cache_bytes,
                 system_id=platform.system_id,
                 fusion=fusion,
+                on_gpu=platform.system_id in self._gpus,
             )
             for fusion in fusions
         ]

@@ -21,6 +21,9 @@ NOT_MEASURED = "not measured yet on this system"
 NO_LIBRARY_RUNS_IT = "only generated kernels were timed here, no call of cuDNN or cuBLAS"
 MAX_REASON = 8192
 
+STARTED_US = 0.1
+"""A call that takes less starts nothing: its results lie where its inputs were."""
+
 WHICHEVER, FIRST, LAST, BY_LIBRARY = SELECTIONS = range(4)
 """The variants of which the best is taken: all; those whose feature maps have channels first;
 those with channels last, all of them or those of a block; those of a library, which generated

@@ -6,7 +6,7 @@ from benanza_ingest.errors import ModelError
 from benanza_ingest.extract import extract
 from benanza_ingest.extracted import ExtractedLayer, ExtractedModel
 from benanza_ingest.garbage import no_garbage_search
-from benanza_ingest.layering.least_flops import least_flops
+from benanza_ingest.layering.least_flops import least_flops, least_weights
 from benanza_ingest.limits import Limits
 from benanza_schemas.architecture import architecture_id
 from benanza_schemas.events import (
@@ -24,7 +24,7 @@ from benanza_schemas.events import (
 from benanza_schemas.events.derivation import AS_WRITTEN, Derivation
 from benanza_schemas.layer import Layer
 
-INGEST_VERSION = "31"
+INGEST_VERSION = "32"
 """Part of the ids of ingest's events. Raise it when a change gives them another content."""
 
 MAX_BATCH_SIZES = 64
@@ -111,7 +111,7 @@ def is_current(checkpoint: CheckpointIngested) -> bool:
 
 def _ingested(published: ModelPublished, model: ExtractedModel) -> ModelIngested:
     identity = model_id(published.sha256, model.batch, model.dims, published.derivation())
-    least = _least_flops(model)
+    graphs = _graphs(model)
     summaries: list[LayerSummary] = []
     places: dict[tuple[str, ...], int] = {}
     uses = []
@@ -123,10 +123,11 @@ def _ingested(published: ModelPublished, model: ExtractedModel) -> ModelIngested
             key = (layer.op, layer.domain, layer.reason)
         if key not in places:
             places[key] = len(summaries)
-            summaries.append(_summary(layer, least.get(layer.fingerprint, 0)))
+            runs = layer.fingerprint in graphs and layer.kind != "view"
+            summaries.append(_summary(layer, graphs[layer.fingerprint] if runs else None))
         uses.append(LayerUse(places[key], layer.name[:MAX_NAME_LENGTH]))
     groups = tuple(
-        Group(g.fingerprint, g.rule, g.layers, g.flops, g.bytes, least[g.fingerprint])
+        Group(g.fingerprint, g.rule, g.layers, g.flops, g.bytes, least_flops(g.layer))
         for g in model.groups
     )
     return ModelIngested(
@@ -166,16 +167,16 @@ def _checkpoint(published: ModelPublished, model: ModelIngested) -> CheckpointIn
     )
 
 
-def _least_flops(model: ExtractedModel) -> dict[str, int]:
-    """The fewest operations of each distinct layer and group that runs, by fingerprint."""
+def _graphs(model: ExtractedModel) -> dict[str, Layer]:
+    """Each distinct layer and group that runs, by fingerprint."""
     graphs = {group.fingerprint: group.layer for group in model.groups}
     for layer in model.layers:
         if layer.layer is not None and layer.kind != "view":
             graphs[layer.fingerprint] = layer.layer
-    return {fingerprint: least_flops(graph) for fingerprint, graph in graphs.items()}
+    return graphs
 
 
-def _summary(layer: ExtractedLayer, least: int) -> LayerSummary:
+def _summary(layer: ExtractedLayer, runs: Layer | None) -> LayerSummary:
     return LayerSummary(
         op=layer.op[:MAX_NAME_LENGTH],
         domain=layer.domain[:MAX_NAME_LENGTH],
@@ -185,7 +186,8 @@ def _summary(layer: ExtractedLayer, least: int) -> LayerSummary:
         bytes=layer.bytes,
         parameters=layer.parameters,
         reason=layer.reason[:MAX_REASON_LENGTH],
-        least_flops=0 if layer.kind == "view" else least,
+        least_flops=least_flops(runs) if runs else 0,
+        least_weights=least_weights(runs) if runs else 0,
     )
 
 

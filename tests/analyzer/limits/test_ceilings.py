@@ -54,3 +54,20 @@ def test_what_a_recording_lacks_it_doesnt_take_away() -> None:
             ceilings.add(event)
         assert ceilings.of("fp32") == PlatformCeilings(5.0, 7.0, 3.0, 0.0, 11)
         assert ceilings.of("fp16") is None
+
+
+def test_bytes_and_calls_have_the_highest_rate_of_any_precision() -> None:
+    system = replace(
+        SYSTEM_MEASURED,
+        ceilings=(
+            Ceiling("memory", "fp32", 5.0, 0.0),
+            Ceiling("memory", "fp16", 4.0, 0.0),
+            Ceiling("launches", "tf32", 3.0, 0.0),
+            Ceiling("flops", "fp16", 9.0, 0.0),
+        ),
+        cache_bytes=11,
+    )
+    ceilings = SystemCeilings()
+    ceilings.add(system)
+    assert ceilings.values("fp16") == PlatformCeilings(0.0, 9.0, 5.0, 3.0, 11)
+    assert ceilings.values("bf16") == PlatformCeilings(0.0, 0.0, 5.0, 3.0, 11)

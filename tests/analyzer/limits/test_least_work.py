@@ -5,39 +5,18 @@ from itertools import combinations
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from benanza_analyzer.limits.speed_of_light import Work
 from benanza_analyzer.models.architecture import compile_architecture
 from benanza_analyzer.models.catalogue import Catalogue
 from benanza_schemas.events import Group, LayerSummary, ModelIngested
-from tests.analyzer.events import group, model, summary, with_its_id
-from tests.analyzer.graphs import all_fingerprints, models
-
-amounts = st.integers(0, 9)
+from tests.analyzer.events import group, model, summary
+from tests.analyzer.limits.working_models import working_models
 
 
 def least(event: ModelIngested) -> Work:
     return compile_architecture(event, Catalogue()).full.least
-
-
-@st.composite
-def working_models(draw: st.DrawFn) -> ModelIngested:
-    """Models whose layers and groups have any work at all, a group less than its layers or more."""
-    event = draw(models(repeats=False))
-    work = {of: (draw(amounts), draw(amounts)) for of in all_fingerprints(event)}
-    summaries = tuple(
-        replace(of, bytes=work[of.fingerprint][0], least_flops=work[of.fingerprint][1])
-        if of.fingerprint in work
-        else of
-        for of in (replace(of, parameters=draw(amounts)) for of in event.summaries)
-    )
-    groups = tuple(
-        replace(of, bytes=work[of.fingerprint][0], least_flops=work[of.fingerprint][1])
-        for of in event.groups
-    )
-    return with_its_id(replace(event, summaries=summaries, groups=groups))
 
 
 def covers(event: ModelIngested) -> list[tuple[Group, ...]]:
@@ -65,8 +44,8 @@ def test_no_cover_does_less(event: ModelIngested) -> None:
         assert claimed.calls <= sum(flops > 0 for _, flops in calls) + 1e-9
 
 
-def product(name: str, weights: int = 5) -> LayerSummary:
-    return summary("Conv", name, bytes_moved=40, least_flops=10, parameters=weights)
+def product(name: str, weights: int = 20) -> LayerSummary:
+    return summary("Conv", name, bytes_moved=40, least_flops=10, least_weights=weights)
 
 
 def test_products_claim_their_weights_operations_and_a_place_in_the_chain() -> None:
@@ -94,7 +73,7 @@ def test_what_one_call_may_do_is_one_step() -> None:
     assert least(model(side, [(0, 2), (1, 2)], [merged])).calls == 2.0
 
 
-def test_integers_have_no_ceiling_but_a_place_in_the_chain() -> None:
+def test_integers_have_no_ceiling_but_weights_and_a_place_in_the_chain() -> None:
     layer = replace(product("a"), op="MatMulInteger")
     found = least(model([layer, layer]))
-    assert (found.flops, found.calls, found.bytes.sum()) == (0.0, 2.0, np.float64(0.0))
+    assert (found.flops, found.calls, found.bytes.sum()) == (0.0, 2.0, np.float64(40.0))

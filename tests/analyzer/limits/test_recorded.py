@@ -144,7 +144,7 @@ def test_no_call_is_below_its_speed_of_light() -> None:
 
 
 def test_the_speed_of_light_is_near() -> None:
-    """What docs/results/gpu.md says of calls by kind."""
+    """What docs/results/ladder.md says of calls by kind."""
     ratios = [call.us / call.least_us for call in found().calls if call.least_us]
     assert 1 < median(ratios) < 5
 

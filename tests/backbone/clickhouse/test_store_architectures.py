@@ -10,7 +10,12 @@ from benanza_backbone.clickhouse.stored_events import (
     stored_model,
     stored_profiles,
 )
-from benanza_schemas.events import CheckpointIngested, RecordingWithdrawn, event_id
+from benanza_schemas.events import (
+    MOST_LEAST_KNOWN,
+    CheckpointIngested,
+    RecordingWithdrawn,
+    event_id,
+)
 from tests.backbone.sample_events import (
     BOUNDS,
     CHECKPOINT,
@@ -231,3 +236,24 @@ def test_a_model_of_two_names_has_the_architecture_that_was_ingested_last(store:
     for name in ("Alias", "Tuned"):
         assert [bound.sequential_us for bound in store.bounds([name])] == [1.0]
     assert stored_model(store, TUNED.model_id).architecture_id == other
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_an_event_of_an_older_version_takes_no_least_work_away(
+    store: Store, together: bool
+) -> None:
+    """Both have one architecture, as an ingest of before says the same of its layers."""
+    before = tuple(
+        msgspec.structs.replace(of, least_flops=0, least_weights=0) for of in GRAPH.summaries
+    )
+    groups = tuple(msgspec.structs.replace(of, least_flops=0) for of in GRAPH.groups)
+    older = msgspec.structs.replace(
+        GRAPH, summaries=before, groups=groups, event_id=event_id("older")
+    )
+    if together:
+        store.insert([GRAPH, older])
+    else:
+        store.insert([older])
+    found = stored_model(store, MODEL_ID)
+    assert found.least_known() == MOST_LEAST_KNOWN
+    assert {of.least_flops for of in found.summaries} == {of.least_flops for of in GRAPH.summaries}

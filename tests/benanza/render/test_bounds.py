@@ -39,6 +39,7 @@ BOUND = ModelBound(
     roofline_us=None,
     limited_by="",
     attainable_us=None,
+    attainable_error_us=0.0,
     partial=False,
     layers=24,
     unique_layers=20,
@@ -77,6 +78,11 @@ def test_an_estimate_has_a_column_where_there_is_one() -> None:
     assert first.index("14.00") > first.index("10.00")
     assert "-" in second
     assert "attainable" not in lines(BOUND)[0]
+
+
+def test_an_estimate_from_warm_times_says_how_far_off_it_may_be() -> None:
+    *_, row, _ = lines(but(attainable_us=14_000.0, attainable_error_us=700.0))
+    assert "14.00 ± 0.70" in row
 
 
 def test_a_full_bound() -> None:

@@ -1,9 +1,10 @@
 """The fewest operations of a layer: those of its products, of convolutions as Winograd has them."""
 
 import pytest
+from msgspec.structs import replace
 
 from benanza_ingest.layering.costs import flops
-from benanza_ingest.layering.least_flops import least_flops
+from benanza_ingest.layering.least_flops import least_flops, least_weights
 from benanza_schemas.layer import Layer
 from tests.ingest.onnx_text import only_layer
 
@@ -22,15 +23,19 @@ def convolution(kernel: int, attributes: str, out: int, op: str = "Conv", size: 
 @pytest.mark.parametrize(
     ("layer", "multiplications"),
     [
-        (convolution(3, ", pads = [1, 1, 1, 1]", 12), 14 * 14),
+        (convolution(3, "", 10), 12 * 12),
+        (convolution(3, ", pads = [1, 1, 1, 1]", 12), 12 * 12),
         (convolution(5, "", 8), 12 * 12),
-        (convolution(3, ", strides = [2, 2], pads = [1, 1, 1, 1]", 6), 13 * 13),
-        (convolution(3, ", dilations = [2, 2]", 8), 10 * 10),
+        (convolution(3, ", strides = [2, 2], pads = [1, 1, 1, 1]", 6), 12 * 12),
+        (convolution(3, ", dilations = [2, 2]", 8), 12 * 12),
         (convolution(2, ", strides = [3, 3]", 4), 8 * 8),
         (convolution(2, ", strides = [2, 2]", 24, "ConvTranspose"), 24 * 24),
+        (convolution(3, ", pads = [1, 1, 1, 1]", 1, size=1), 1),
+        (convolution(3, ", dilations = [9, 9], pads = [9, 9, 9, 9]", 4, size=4), 4 * 4),
+        (convolution(5, ", pads = [5, 5, 5, 5]", 6, "ConvTranspose"), 10 * 10),
     ],
 )
-def test_a_convolution_multiplies_once_for_each_place_of_a_tile(
+def test_a_convolution_multiplies_as_often_as_elements_results_or_weights_meet(
     layer: Layer, multiplications: int
 ) -> None:
     """For each of two images and pair of four channels, and adds as often."""
@@ -52,3 +57,58 @@ def test_products_of_matrices_count_in_full_and_what_is_no_product_not_at_all() 
     other = only_layer("main (float[3,5] x) => (float[3,5] y) { y = Exp (x) }")
     assert other.layer is not None
     assert least_flops(other.layer) == 0
+
+
+@pytest.mark.parametrize(
+    ("equation", "shapes", "result", "operations"),
+    [
+        ("ij,jk->ik", ("2,3", "3,5"), "2,5", 2 * 2 * 3 * 5),
+        ("ija,jk->ik", ("2,3,7", "3,5"), "2,5", 2 * 2 * 3 * 5),
+        ("ij->i", ("2,3",), "2", 0),
+    ],
+)
+def test_an_einsum_sums_first_what_one_operand_alone_has(
+    equation: str, shapes: tuple[str, ...], result: str, operations: int
+) -> None:
+    given = ", ".join(f"float[{shape}] x{n}" for n, shape in enumerate(shapes))
+    names = ", ".join(f"x{n}" for n in range(len(shapes)))
+    layer = only_layer(
+        f"main ({given}) => (float[{result}] y) "
+        f'{{ y = Einsum <equation = "{equation}"> ({names}) }}'
+    ).layer
+    assert layer is not None
+    assert least_flops(layer) == operations
+
+
+def with_weights(text: str) -> tuple[int, Layer]:
+    """The bytes that a layer moves, and the layer with all inputs but `x` and `r` as constants."""
+    found = only_layer(text, domains={"com.microsoft": 1})
+    assert found.layer is not None
+    given = 2 if "float[6,4] r" in text else 1
+    tensors = tuple(
+        replace(tensor, constant=given <= place < len(found.layer.inputs()))
+        for place, tensor in enumerate(found.layer.tensors)
+    )
+    return found.bytes, replace(found.layer, tensors=tensors)
+
+
+def test_weights_that_meet_only_padding_are_not_read() -> None:
+    moved, layer = with_weights(
+        "g (float[1,4,1,1] x, float[4,4,3,3] w, float[4] b) => (y) "
+        "{ y = Conv <pads = [1, 1, 1, 1]> (x, w, b) }"
+    )
+    assert least_weights(layer) == 4 * (4 * 4 + 4)
+    assert moved == least_weights(layer) + 4 * (4 + 4)
+
+
+def test_all_rows_may_choose_the_same_experts() -> None:
+    _, layer = with_weights(
+        "g (float[6,8] x, float[6,4] r, float[4,16,8] a, float[4,8,16] b) => (y) "
+        '{ y = com.microsoft.MoE <k = 2> (x, r, a, "", b) }'
+    )
+    assert least_weights(layer) == 4 * 2 * 2 * 16 * 8
+
+
+def test_what_is_no_product_reads_no_weights() -> None:
+    _, layer = with_weights("g (float[2,3] x, float[3] w) => (y) { y = Mul (x, w) }")
+    assert least_weights(layer) == 0

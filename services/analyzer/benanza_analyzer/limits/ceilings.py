@@ -22,11 +22,15 @@ class PlatformCeilings(NamedTuple):
 _Key = tuple[Precision, CeilingName | None]
 """What a value is of: a ceiling, or, under `None`, the size of the last cache in bytes."""
 
+_OF_A_PRECISION: CeilingName = "flops"
+"""The only ceiling that differs by precision: bytes and calls are the same of every type."""
+
 
 class SystemCeilings:
     """The highest rates of a system at each precision, in any order of its events.
 
-    Once one was measured here, imported ones of the same kind don't count.
+    A rate of bytes or calls is that of any precision, the highest one. Once one was measured here,
+    imported ones of the same kind don't count.
     """
 
     def __init__(self) -> None:
@@ -59,8 +63,15 @@ class SystemCeilings:
         return PlatformCeilings(*(self._highest(precision, name) for name in names))
 
     def _highest(self, precision: Precision, name: CeilingName | None) -> float:
-        key = precision, name
-        own = self._by_recording.get("", {}).get(key, 0)
+        own = self._of_recording("", precision, name)
         return own or max(
-            (ceilings.get(key, 0) for ceilings in self._by_recording.values()), default=0
+            (self._of_recording(of, precision, name) for of in self._by_recording), default=0
         )
+
+    def _of_recording(
+        self, recording: str, precision: Precision, name: CeilingName | None
+    ) -> float:
+        known = self._by_recording.get(recording, {})
+        if name == _OF_A_PRECISION:
+            return known.get((precision, name), 0)
+        return max((value for (_, of), value in known.items() if of == name), default=0)

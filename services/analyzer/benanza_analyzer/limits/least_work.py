@@ -20,9 +20,6 @@ from benanza_analyzer.models.catalogue import Catalogue
 
 Floats = npt.NDArray[np.float64]
 
-FLOAT_BYTES = 4
-"""Of a weight at the model's own type: of others, no more than the layer moves counts."""
-
 GroupAt = tuple[tuple[int, ...], int]
 """A group: the positions of its layers, and its number in the catalogue."""
 
@@ -39,7 +36,7 @@ def least_work(
     """
     moved, flops = np.array(catalogue.bytes), np.array(catalogue.least_flops)
     is_product = np.array(catalogue.products, np.float64)
-    weights = np.minimum(FLOAT_BYTES * np.array(catalogue.weights), moved) * is_product
+    weights = np.minimum(np.array(catalogue.weights), moved) * is_product
     return Work(
         bytes=_claims(weights[numbers], groups, moved),
         flops=math.fsum(_claims(flops[numbers], groups, flops)),

@@ -67,7 +67,7 @@ class Architecture:
     ascending by source. `parameters` counts the elements of the weights of all layers. `free` holds
     the positions of views; `reshaping` are those of them that may change the shape. `skipped` holds
     positions with reasons. `numbers` are those of all layers and groups whose measurement can move
-    a bound, each once. `has_least` says whether the fewest operations of its products are known.
+    a bound, each once. `least_known` is that of the event.
     """
 
     id: str
@@ -81,7 +81,7 @@ class Architecture:
     paper: Counted
     full: Counted
     numbers: npt.NDArray[np.int32]
-    has_least: bool
+    least_known: int
 
     def counted(self, accounting: Accounting) -> Counted:
         """The architecture under this accounting."""
@@ -121,13 +121,8 @@ def compile_architecture(event: ModelIngested, catalogue: Catalogue) -> Architec
         paper=paper,
         full=full,
         numbers=used[used != NOTHING],
-        has_least=has_least(event),
+        least_known=event.least_known(),
     )
-
-
-def has_least(event: ModelIngested) -> bool:
-    """Whether the event has the fewest operations of a product: older ones don't."""
-    return any(summary.least_flops for summary in event.summaries)
 
 
 def _describe(event: ModelIngested, catalogue: Catalogue) -> None:
@@ -139,13 +134,13 @@ def _describe(event: ModelIngested, catalogue: Catalogue) -> None:
     for layer in layers:
         if layer.fingerprint:
             in_integers = computes_with_integers(layer)
-            weights = layer.parameters if isinstance(layer, LayerSummary) else 0
+            weights = layer.least_weights if isinstance(layer, LayerSummary) else 0
             catalogue.describe(
                 catalogue.number(layer.fingerprint),
                 flops=0 if in_integers else layer.flops,
                 bytes_moved=layer.bytes,
                 least_flops=0 if in_integers else layer.least_flops,
-                weights=0 if in_integers else weights,
+                weights=weights,
                 product=layer.least_flops > 0,
             )
 

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection
 
-from benanza_analyzer.models.architecture import Architecture, compile_architecture, has_least
+from benanza_analyzer.models.architecture import Architecture, compile_architecture
 from benanza_analyzer.models.catalogue import Catalogue
 from benanza_schemas.events import ModelIngested
 
@@ -20,12 +20,12 @@ class Architectures:
         """Takes in a model, and returns its architecture.
 
         An id says what the architecture is, so that one that is known is not looked at again,
-        unless what was known lacks the fewest operations. The id of a model's own architecture
+        unless it says more of the least work. The id of a model's own architecture
         doesn't: the last event with it replaces the former ones.
         Raises `InvalidModelError` as `compile_architecture` does; nothing has changed then.
         """
         known = self._known.get(event.architecture_id)
-        says_no_more = known is not None and (known.has_least or not has_least(event))
+        says_no_more = known is not None and known.least_known >= event.least_known()
         if known is not None and says_no_more and event.architecture_id != event.model_id:
             return known
         architecture = compile_architecture(event, self._catalogue)

@@ -14,9 +14,10 @@ class Catalogue:
     """Layers and groups by number, from 1, in the order in which they were first seen.
 
     `flops` (operations in floating point) and `bytes` (moved) are the work of one execution, by
-    number; `least_flops` are the fewest known for its products, `weights` the elements of a layer's
-    constants, and `products` is 1 for what has a product, else 0. They follow from the layer's
-    graph, so that all models agree on them. They are zero as long as no model has the layer.
+    number; `least_flops` are the fewest known for its products, `weights` the bytes of constants
+    that these read at the least, and `products` is 1 for what has a product, else 0. They follow
+    from the layer's graph, so that all models agree on them. They are zero as long as no model has
+    the layer.
     """
 
     def __init__(self) -> None:

@@ -21,11 +21,35 @@ def einsum_flops(equation: str, shapes: Sequence[Shape]) -> int:
     *operands, result = terms
     if len(operands) == 1:
         return prod(sizes[letter] for letter in set(operands[0]))
+    return _of_pairs(operands, result, sizes)
+
+
+def least_einsum_flops(equation: str, shapes: Sequence[Shape]) -> int:
+    """The fewest operations of its products: what only one operand has, and the result doesn't, is
+    summed before. Zero for one operand, which is no product, and for more operands than `_FEW`,
+    whose best order isn't known.
+    """
+    terms, sizes = _terms(equation, shapes)
+    *operands, result = terms
+    if not 1 < len(operands) <= _FEW:
+        return 0
+    needed = [
+        "".join(
+            letter
+            for letter in dict.fromkeys(term)
+            if letter in result or any(letter in o for n, o in enumerate(operands) if n != place)
+        )
+        for place, term in enumerate(operands)
+    ]
+    return _of_pairs(needed, result, sizes)
+
+
+def _of_pairs(operands: list[str], result: str, sizes: dict[str, int]) -> int:
     order = "optimal" if len(operands) <= _FEW else "greedy"
     arrays = [np.broadcast_to(np.float32(0), [sizes[c] for c in term]) for term in operands]
     text = f"{','.join(operands)}->{result}"
     path, _ = np.einsum_path(text, *arrays, optimize=(order, 2**62))
-    return _along(path[1:], list(operands), result, sizes)
+    return _along(path[1:], operands, result, sizes)
 
 
 def _along(

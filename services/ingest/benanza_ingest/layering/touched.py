@@ -3,18 +3,14 @@
 from collections.abc import Callable, Mapping
 from math import prod
 
-import numpy as np
-
 from benanza_ingest.layering.operator_values import elements
 from benanza_ingest.layering.touched_by_tensor import TOUCHED_BY_TENSOR
+from benanza_ingest.layering.windows import CONVOLUTIONS, axes_of, channels_last, weights_of
 from benanza_schemas.layer import Layer, Operator
 from benanza_schemas.operators.onnxruntime import is_own_operator
 
 Shape = tuple[int, ...]
 Rule = Callable[[Layer, Operator], int | None]
-
-_MANY = 1_000_000
-"""Windows with more elements along an axis aren't looked at one by one."""
 
 _POINTS = {"nearest": 1, "linear": 2, "cubic": 4}
 """How many elements along an axis make one of a resized image."""
@@ -27,6 +23,8 @@ def touched(layer: Layer, operator: Operator) -> Mapping[int, int]:
     by_tensor = TOUCHED_BY_TENSOR.get((operator.domain, operator.op_type))
     if by_tensor is not None:
         return by_tensor(layer, operator)
+    if operator.op_type in CONVOLUTIONS:
+        return _of_convolution(layer, operator)
     own = is_own_operator(operator.op_type, operator.domain)
     rule = (_OWN_RULES if own else _RULES).get(operator.op_type)
     part = rule(layer, operator) if rule and operator.inputs else None
@@ -68,70 +66,58 @@ def _output(layer: Layer, operator: Operator) -> Shape:
     return layer.tensors[operator.outputs[0]].shape
 
 
-def _in_windows(weights: int | None = None, *, always_last: bool = False) -> Rule:
-    """Of a convolution by these weights, or of a pooling."""
-
-    def rule(layer: Layer, operator: Operator) -> int | None:
-        x, y = layer.tensors[operator.inputs[0]].shape, _output(layer, operator)
-        last = always_last or bool(operator.integer("channels_last"))
-        channels, sliding = (-1, slice(1, -1)) if last else (1, slice(2, None))
-        sizes, rank = x[sliding], len(x) - 2
-        kernel = operator.integers("kernel_shape")
-        if weights is not None:
-            filters = layer.tensors[operator.inputs[weights]].shape
-            group = operator.integer("group") or 1
-            kernel = filters[1:-1] if last and filters[1] * group != x[-1] else filters[2:]
-        # onnx's own operators have them spelled out as pads.
-        automatic = operator.attribute("auto_pad") in ("SAME_UPPER", "SAME_LOWER")
-        if automatic or len(kernel) != rank:
-            return None
-        ones, zeros = (1,) * rank, (0,) * rank
-        strides = operator.integers("strides") or ones
-        dilations = operator.integers("dilations") or ones
-        pads = operator.integers("pads") or zeros
-        along = map(_along, sizes, y[sliding], kernel, strides, dilations, pads)
-        return x[0] * x[channels] * prod(along)
-
-    return rule
+def _in_windows(layer: Layer, operator: Operator) -> int | None:
+    """Of a pooling: what any window reads."""
+    axes = axes_of(layer, operator)
+    if axes is None:
+        return None
+    return _outside_axes(layer, operator) * prod(axis.met().elements for axis in axes)
 
 
-def _along(size: int, windows: int, kernel: int, stride: int, dilation: int, pad: int) -> int:
-    """How many of the elements along an axis are in a window."""
-    if windows * kernel > _MANY:
-        return min(size, windows * kernel)
-    starts = np.arange(windows)[:, None] * stride - pad
-    places = np.unique(starts + np.arange(kernel) * dilation)
-    return int(np.count_nonzero((places >= 0) & (places < size)))
+def _of_convolution(layer: Layer, operator: Operator) -> dict[int, int]:
+    """Of the input what any window reads, and of the weights what meets any of it; what a
+    transposed convolution crops is of neither.
+    """
+    axes = axes_of(layer, operator)
+    if axes is None or operator.inputs[0] == operator.inputs[weights_of(operator)]:
+        return {}
+    met = [axis.met() for axis in axes]
+    transposed = operator.op_type == "ConvTranspose"
+    read = prod(axis.places if transposed else axis.elements for axis in met)
+    weights = operator.inputs[weights_of(operator)]
+    taps = prod(axis.taps for axis in axes)
+    return {
+        operator.inputs[0]: _outside_axes(layer, operator) * read,
+        weights: prod(layer.tensors[weights].shape) // taps * prod(axis.taps for axis in met),
+    }
+
+
+def _outside_axes(layer: Layer, operator: Operator) -> int:
+    """Images times channels of the input."""
+    x = layer.tensors[operator.inputs[0]].shape
+    return x[0] * x[-1 if channels_last(operator) else 1]
 
 
 _RULES: dict[str, Rule] = {
-    "AveragePool": _in_windows(),
+    "AveragePool": _in_windows,
     "CenterCropPad": _common,
-    "Conv": _in_windows(1),
-    "ConvInteger": _in_windows(1),
     "Gather": _written,
     "GatherElements": _written,
     "GatherND": _written,
-    "LpPool": _in_windows(),
-    "MaxPool": _in_windows(),
+    "LpPool": _in_windows,
+    "MaxPool": _in_windows,
     "Pad": _uncropped,
-    "QLinearConv": _in_windows(3),
     "Resize": _resized,
     "Slice": _written,
     "Upsample": _resized,
 }
 
 _OWN_RULES: dict[str, Rule] = {
-    "AveragePool": _in_windows(),
-    "Conv": _in_windows(1),
-    "FusedConv": _in_windows(1),
+    "AveragePool": _in_windows,
     "GatherND": _written,
-    "MaxPool": _in_windows(),
-    "MaxpoolWithMask": _in_windows(),
-    "NhwcConv": _in_windows(1, always_last=True),
-    "NhwcFusedConv": _in_windows(1, always_last=True),
-    "NhwcMaxPool": _in_windows(always_last=True),
-    "QLinearAveragePool": _in_windows(),
-    "QLinearConv": _in_windows(3),
+    "MaxPool": _in_windows,
+    "MaxpoolWithMask": _in_windows,
+    "NhwcMaxPool": _in_windows,
+    "QLinearAveragePool": _in_windows,
 }
 """Those of the operators that ONNX Runtime adds to ONNX's own."""

@@ -14,7 +14,7 @@ from benanza_schemas.events import (
     System,
 )
 from benanza_schemas.layer import Precision
-from benanza_schemas.vocabulary import GENERATED, CacheState, StoppedBy
+from benanza_schemas.vocabulary import OF_NO_LIBRARY, CacheState, StoppedBy
 
 _MODELS = """
 SELECT
@@ -68,7 +68,7 @@ WHERE system_id = {{system:String}}
   AND {COUNTED}
 ORDER BY fingerprint, measured_at, event_id, median_us, iqr_us, variant
 LIMIT 1 BY
-    fingerprint, measured_at, event_id, layout, layout_change_us, library = '{GENERATED}',
+    fingerprint, measured_at, event_id, layout, layout_change_us, library IN {tuple(sorted(OF_NO_LIBRARY))},
     chosen_by_heuristic
 """
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from benanza_schemas.events import NOTHING_TRIED, ImageLayout, LayerMeasured, Variant
 from benanza_schemas.times import has_warm_time, time_us
-from benanza_schemas.vocabulary import GENERATED, CacheState
+from benanza_schemas.vocabulary import OF_NO_LIBRARY, CacheState
 
 NOT_MEASURED = "not measured yet on this system"
 NO_LIBRARY_RUNS_IT = "only generated kernels were timed here, no call of cuDNN or cuBLAS"
@@ -24,7 +24,7 @@ MAX_REASON = 8192
 WHICHEVER, FIRST, LAST, BY_LIBRARY = SELECTIONS = range(4)
 """The variants of which the best is taken: all; those whose feature maps have channels first;
 those with channels last, all of them or those of a block; those of a library, which generated
-kernels are not, in whichever layout."""
+and submitted kernels are not, in whichever layout."""
 
 BLOCKED: ImageLayout = "NCHWc"
 """Blocks of channels, the channels of a block last: ONNX Runtime's layout on CPUs."""
@@ -101,7 +101,7 @@ def _times(event: LayerMeasured) -> Iterable[Variant]:
     winners: dict[tuple[str, float | None, bool], Variant] = {}
     for variant in event.variants:
         if has_warm_time(variant):
-            wants = variant.layout, variant.layout_change_us, variant.library == GENERATED
+            wants = variant.layout, variant.layout_change_us, variant.library in OF_NO_LIBRARY
             known = winners.get(wants)
             if known is None or time_us(variant) < time_us(known):
                 winners[wants] = variant
@@ -115,7 +115,7 @@ def _selects(selection: int, variant: Variant) -> bool:
     if selection == WHICHEVER:
         return True
     if selection == BY_LIBRARY:
-        return variant.library != GENERATED
+        return variant.library not in OF_NO_LIBRARY
     return not variant.layout_change_us or layout_of(variant) in (WHICHEVER, selection)
 
 

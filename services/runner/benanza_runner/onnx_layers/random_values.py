@@ -57,6 +57,19 @@ def random_value(layer: Layer, index: int, precision: Precision = "fp32") -> Arr
     return np.resize(rounded(block, precision) if dtype == np.float32 else block, tensor.shape)
 
 
+def fresh_value(
+    layer: Layer, index: int, precision: Precision, random: np.random.Generator, size: int
+) -> Array | None:
+    """So many other elements for one of the layer's inputs, none of them repeated on purpose; None
+    where a rule fixes each.
+    """
+    wanted = _wanted(layer, index)
+    if not isinstance(wanted, Draw):
+        return None
+    numbers = _numbers(numpy_dtype(layer.tensors[index].dtype), wanted, random, size)
+    return rounded(numbers, precision) if numbers.dtype == np.float32 else numbers
+
+
 def is_ruled(layer: Layer, index: int) -> bool:
     """Whether an operator of the layer doesn't take every number for one of the layer's inputs."""
     return any(True for _ in _ruled(layer, index))
@@ -96,16 +109,19 @@ def _largest(wanted: Draw | Array) -> float:
 
 @cache
 def _block(dtype: np.dtype[Any], draw: Draw) -> Array:
-    random = np.random.default_rng(SEED)
+    return _numbers(dtype, draw, np.random.default_rng(SEED), BLOCK)
+
+
+def _numbers(dtype: np.dtype[Any], draw: Draw, random: np.random.Generator, count: int) -> Array:
     if dtype == np.bool_:
-        return random.integers(0, 2, BLOCK).astype(np.bool_)
+        return random.integers(0, 2, count).astype(np.bool_)
     if "int" in dtype.name:
         most: int = ml_dtypes.iinfo(dtype).max  # type: ignore[no-untyped-call]  # as it stands
-        numbers: Array = random.integers(int(draw.low), min(int(draw.high), most) + 1, BLOCK)
+        numbers: Array = random.integers(int(draw.low), min(int(draw.high), most) + 1, count)
     else:
-        numbers = random.uniform(draw.low, draw.high, BLOCK)
+        numbers = random.uniform(draw.low, draw.high, count)
     if draw.signed:
-        numbers = numbers * random.choice((-1, 1), BLOCK)
+        numbers = numbers * random.choice((-1, 1), count)
     return numbers.astype(dtype)
 
 

@@ -1,0 +1,67 @@
+"""What goes over the socket between the referee and the worker, as MessagePack."""
+
+import msgspec
+
+from benanza_runner.submitted.signature import Signature
+
+
+class Begin(msgspec.Struct, frozen=True, tag=True):
+    """The first message: maps the memory, and confines the process. Answered with `Begun`."""
+
+    kernel: str
+    memory: str
+    signature: Signature
+    memory_bytes: int
+
+
+class Load(msgspec.Struct, frozen=True, tag=True):
+    """Load the kernel. Answered with `Done`."""
+
+
+class Prepare(msgspec.Struct, frozen=True, tag=True):
+    """The weights are other ones. Answered with `Done`."""
+
+
+class Try(msgspec.Struct, frozen=True, tag=True):
+    """Call the kernel once, and look at what it returns. Answered with `Done`."""
+
+
+class Window(msgspec.Struct, frozen=True, tag=True):
+    """Call the kernel until the flag is set, with inputs that change by this seed before each call;
+    or a function that does nothing, if it is `empty`. Answered with `Called`.
+    """
+
+    seed: int
+    empty: bool = False
+
+
+class Begun(msgspec.Struct, frozen=True, tag=True):
+    """The process is confined, but for what the system lacks."""
+
+    missing: tuple[str, ...]
+
+
+class Done(msgspec.Struct, frozen=True, tag=True):
+    """It went well."""
+
+
+class Called(msgspec.Struct, frozen=True, tag=True):
+    """So many calls were made."""
+
+    calls: int
+
+
+class Refused(msgspec.Struct, frozen=True, tag=True):
+    """What the kernel did wrong."""
+
+    reason: str
+
+
+Request = Begin | Load | Prepare | Try | Window
+Reply = Begun | Done | Called | Refused
+
+MOST_BYTES = 1_000_000
+
+requests: msgspec.msgpack.Decoder[Request] = msgspec.msgpack.Decoder(Request)
+replies: msgspec.msgpack.Decoder[Reply] = msgspec.msgpack.Decoder(Reply)
+encoder = msgspec.msgpack.Encoder()

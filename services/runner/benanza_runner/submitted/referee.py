@@ -1,0 +1,276 @@
+"""Checks and times a submitted kernel from outside of its process.
+
+The kernel runs in a worker that has inputs and room for outputs, and nothing else. What it should
+compute, the clock, and when it is to stop are here. Nobody in the worker's process knows which call
+is the last of a window; of this one all outputs are compared, so that each call has to be right.
+"""
+
+import resource
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from benanza_backbone.worker import frames
+from benanza_backbone.worker.process import WorkerError, WorkerProcess, decoded
+from benanza_runner.arrays import Array
+from benanza_runner.machine_load import machine_load
+from benanza_runner.measuring.busy import Load as MachineLoad
+from benanza_runner.measuring.busy import as_environment, busy_between
+from benanza_runner.onnxruntime.copies_timer import least_of_each
+from benanza_runner.reasons import short_reason
+from benanza_runner.submitted.disturbance import Disturbance
+from benanza_runner.submitted.draws import Draws
+from benanza_runner.submitted.memory import SharedMemory, shared_memory
+from benanza_runner.submitted.messages import (
+    MOST_BYTES,
+    Begin,
+    Begun,
+    Called,
+    Load,
+    Prepare,
+    Refused,
+    Reply,
+    Request,
+    Try,
+    Window,
+    encoder,
+    replies,
+)
+from benanza_runner.submitted.signature import Signature
+from benanza_runner.submitted.verdict import poison, why_written, why_wrong
+from benanza_schemas.layer import Layer, Precision
+from benanza_schemas.one_line import one_line
+
+WORKER_MODULE = "benanza_runner.submitted.worker"
+
+TRIES = 2
+"""Calls that are only looked at, with other weights than those of the timed ones."""
+
+WINDOWS, WARM_UP = 16, 2
+WINDOW_S = 0.012
+"""About how long a window is; it ends at a time between half of it and one and a half."""
+
+OVERHEADS = 4
+"""Windows of calls that do nothing. The least counts."""
+
+MOST_IDLE = 5
+"""So many windows in a row may end before the worker has begun."""
+
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+SAMPLES = 5
+"""Each is the least of a few windows, as the times of ONNX Runtime are of calls."""
+
+LATE_S = 0.1
+"""So long after a window it is looked whether a wrong result has become right since."""
+
+
+class KernelLimits(NamedTuple):
+    """How many seconds a request may take, and how many bytes of memory the process."""
+
+    seconds: float = 30.0
+    memory_bytes: int = 2_000_000_000
+
+
+class RefusedError(Exception):
+    """The kernel doesn't count; the text says why."""
+
+
+class TimedKernel(NamedTuple):
+    """Times of one call in microseconds, how many calls there were, what was seen around them, and
+    what the kernel could have reached because this system can't keep it away.
+    """
+
+    samples_us: tuple[float, ...]
+    calls: int
+    environment: dict[str, str]
+    unconfined: tuple[str, ...]
+
+
+def judged(
+    layer: Layer,
+    signature: Signature,
+    precision: Precision,
+    kernel: Path,
+    threads: int,
+    limits: KernelLimits = KernelLimits(),  # noqa: B008  # it is frozen
+) -> TimedKernel:
+    """The times of a kernel whose results are right each time.
+
+    `kernel` is a module of Python or a shared library, `signature` that of the layer at the
+    precision. Raises `RefusedError`, and whatever ONNX Runtime raises that computes the results.
+    """
+    # Nobody can guess what is drawn from so many bits.
+    draws = Draws(layer, signature, precision, np.random.default_rng(secrets.randbits(128)))
+    try:
+        memory = shared_memory(signature)
+    except OSError as error:
+        raise RefusedError(f"there is no memory for what it reads: {error.strerror}") from error
+    environment = {name: str(threads) for name in THREADS}
+    before = _load()
+    try:
+        with WorkerProcess(WORKER_MODULE, environment) as worker:
+            timed = _Referee(draws, signature, precision, memory, worker, limits).judge(kernel)
+    finally:
+        memory.path.unlink(missing_ok=True)
+    busy = busy_between(before, _load())
+    return timed._replace(environment=as_environment(busy, busy.by))
+
+
+def _load() -> MachineLoad:
+    """How busy the machine is; processes that have ended count as this one."""
+    load, ended = machine_load(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return load._replace(own_s=load.own_s + ended.ru_utime + ended.ru_stime)
+
+
+class _Referee:
+    def __init__(
+        self,
+        draws: Draws,
+        signature: Signature,
+        precision: Precision,
+        memory: SharedMemory,
+        worker: WorkerProcess,
+        limits: KernelLimits,
+    ) -> None:
+        self._draws = draws
+        self._signature = signature
+        self._precision: Precision = precision
+        self._memory = memory
+        self._worker = worker
+        self._limits = limits
+        self._weights: list[Array] = []
+        self._inputs: list[Array] = []
+        self._pools: list[Array] = []
+        """What these should be, where no kernel can write."""
+
+    def judge(self, kernel: Path) -> TimedKernel:
+        """Checks and times it, without what is seen around that. Raises `RefusedError`."""
+        begun = self._ask(
+            Begin(
+                kernel=str(kernel.absolute()),
+                memory=str(self._memory.path),
+                signature=self._signature,
+                memory_bytes=self._limits.memory_bytes,
+            )
+        )
+        self._memory.path.unlink()
+        self._reweigh()
+        trip_us = min(self._window(empty=True, stopped=True)[0] for _ in range(OVERHEADS))
+        empty_us = min(_each(self._window(empty=True), trip_us) for _ in range(OVERHEADS))
+        self._ask(Load())
+        for _ in range(TRIES):
+            self._reweigh()
+            self._ask(Prepare())
+            self._renew()
+            self._ask(Try())
+            self._check()
+        self._reweigh()
+        self._ask(Prepare())
+        windows = [self._window() for _ in range(WARM_UP + WINDOWS)][WARM_UP:]
+        times = [max(_each(window, trip_us) - empty_us, 0.0) for window in windows]
+        calls = sum(called for _, called in windows)
+        missing = begun.missing if isinstance(begun, Begun) else ()
+        return TimedKernel(tuple(least_of_each(times, SAMPLES)), calls, {}, missing)
+
+    def _window(self, *, empty: bool = False, stopped: bool = False) -> tuple[float, int]:
+        """How long a window took, in microseconds, and how many calls it had; all is right after
+        it. A window that is `stopped` has none.
+        """
+        for _ in range(MOST_IDLE):
+            self._renew()
+            window = Window(secrets.randbits(60), empty)
+            us, called = self._timed(window, stopped=stopped)
+            changed = Disturbance(self._inputs, self._pools, window.seed)
+            for _ in range(called):
+                changed.step()
+            if not empty and called:
+                self._check()
+            if called or stopped:
+                return us, called
+        raise RefusedError("it was called too late each time: this machine is too busy")
+
+    def _timed(self, window: Window, *, stopped: bool) -> tuple[float, int]:
+        self._memory.stop[0] = int(stopped)
+        length_s = 0.0 if stopped else WINDOW_S * (0.5 + secrets.randbelow(1000) / 1000)
+        socket = self._worker.socket.fileno()
+        with self._answering() as deadline:
+            begun_ns = time.perf_counter_ns()
+            frames.send(socket, encoder.encode(window), deadline)
+            time.sleep(length_s)
+            self._memory.stop[0] = 1
+            answer = frames.receive(socket, MOST_BYTES, deadline)
+            us = (time.perf_counter_ns() - begun_ns) / 1_000
+            reply = decoded(answer, replies)
+        match _accepted(reply):
+            case Called(calls):
+                return us, calls
+        raise RefusedError("its process answered what it wasn't asked")
+
+    def _reweigh(self) -> None:
+        """Draws other weights."""
+        self._weights = self._draws.weights()
+        self._draws.use(self._weights)
+        for array, value in zip(self._shared(constant=True), self._weights, strict=True):
+            array[...] = value
+
+    def _renew(self) -> None:
+        """Draws other inputs, and what they are changed with. Outputs hold no numbers then."""
+        self._inputs, self._pools = self._draws.inputs(), self._draws.pools()
+        for array, value in zip(self._shared(constant=False), self._inputs, strict=True):
+            array[...] = value
+        for array, value in zip(self._memory.pools, self._pools, strict=True):
+            array[...] = value
+        for output in (*self._memory.outputs, *self._memory.copies):
+            poison(output)
+
+    def _check(self) -> None:
+        """Raises `RefusedError` unless the last call left right results, and its inputs alone."""
+        for constant, values in ((False, self._inputs), (True, self._weights)):
+            operands = [each for each in self._signature.inputs if each.constant == constant]
+            if reason := why_written(operands, values, self._shared(constant=constant)):
+                raise RefusedError(reason)
+        operands = self._signature.outputs
+        expected = self._draws.expected(self._inputs)
+        if reason := why_wrong(operands, self._memory.copies, expected, self._precision):
+            time.sleep(LATE_S)
+            if not why_wrong(operands, self._memory.outputs, expected, self._precision):
+                reason = "it returned before its work was done"
+            raise RefusedError(reason)
+
+    def _shared(self, *, constant: bool) -> list[Array]:
+        pairs = zip(self._signature.inputs, self._memory.inputs, strict=True)
+        return [array for operand, array in pairs if operand.constant == constant]
+
+    def _ask(self, request: Request) -> Reply:
+        socket = self._worker.socket.fileno()
+        with self._answering() as deadline:
+            frames.send(socket, encoder.encode(request), deadline)
+            reply = decoded(frames.receive(socket, MOST_BYTES, deadline), replies)
+        return _accepted(reply)
+
+    @contextmanager
+    def _answering(self) -> Iterator[float]:
+        try:
+            with self._worker.answering(self._limits.seconds) as deadline:
+                yield deadline
+        except WorkerError as error:
+            words = f": {short_reason(error.words)}" if error.words else ""
+            raise RefusedError(f"{error}{words}") from error
+
+
+def _accepted(reply: Reply) -> Reply:
+    if isinstance(reply, Refused):
+        raise RefusedError(one_line(short_reason(reply.reason)))
+    return reply
+
+
+def _each(window: tuple[float, int], trip_us: float) -> float:
+    """What a call took in a window with calls, in microseconds."""
+    us, called = window
+    return (us - trip_us) / called

@@ -10,8 +10,8 @@ GENERATED = "cupy"
 """The library of variants that are kernels which the runner generated; CuPy compiles them."""
 
 SUBMITTED = "submitted"
-"""The library of variants that are kernels which somebody submitted. Their algorithm is `AUTHOR/FILE`
-with the first digits of the file's SHA-256.
+"""The library of variants that are kernels which somebody submitted. Their algorithm is
+`AUTHOR/FILE` with the first digits of the file's SHA-256.
 """
 
 OF_NO_LIBRARY = frozenset({GENERATED, SUBMITTED})

@@ -53,6 +53,8 @@ WHERE architecture_id IN
 GROUP BY architecture_id
 """
 
+_OWN = tuple(sorted(OF_NO_LIBRARY))
+
 _FASTEST = f"""
 SELECT {MEASURED} FROM measurements
 WHERE system_id = {{system:String}}
@@ -68,7 +70,7 @@ WHERE system_id = {{system:String}}
   AND {COUNTED}
 ORDER BY fingerprint, measured_at, event_id, median_us, iqr_us, variant
 LIMIT 1 BY
-    fingerprint, measured_at, event_id, layout, layout_change_us, library IN {tuple(sorted(OF_NO_LIBRARY))},
+    fingerprint, measured_at, event_id, layout, layout_change_us, library IN {_OWN},
     chosen_by_heuristic
 """
 

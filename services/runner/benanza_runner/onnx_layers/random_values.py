@@ -52,8 +52,8 @@ def random_value(layer: Layer, index: int, precision: Precision = "fp32") -> Arr
     """
     tensor = layer.tensors[index]
     dtype = numpy_dtype(tensor.dtype)
-    wanted = _wanted(layer, index)
-    block = _block(dtype, wanted) if isinstance(wanted, Draw) else wanted.astype(dtype)
+    found = wanted(layer, index)
+    block = _block(dtype, found) if isinstance(found, Draw) else found.astype(dtype)
     return np.resize(rounded(block, precision) if dtype == np.float32 else block, tensor.shape)
 
 
@@ -63,10 +63,10 @@ def fresh_value(
     """So many other elements for one of the layer's inputs, none of them repeated on purpose; None
     where a rule fixes each.
     """
-    wanted = _wanted(layer, index)
-    if not isinstance(wanted, Draw):
+    found = wanted(layer, index)
+    if not isinstance(found, Draw):
         return None
-    numbers = _numbers(numpy_dtype(layer.tensors[index].dtype), wanted, random, size)
+    numbers = _numbers(numpy_dtype(layer.tensors[index].dtype), found, random, size)
     return rounded(numbers, precision) if numbers.dtype == np.float32 else numbers
 
 
@@ -75,7 +75,8 @@ def is_ruled(layer: Layer, index: int) -> bool:
     return any(True for _ in _ruled(layer, index))
 
 
-def _wanted(layer: Layer, index: int) -> Draw | Array:
+def wanted(layer: Layer, index: int) -> Draw | Array:
+    """What one of the layer's inputs may hold: any of such numbers, or these elements, repeated."""
     draws = list(_ruled(layer, index))
     if "int" not in layer.tensors[index].dtype:
         return draws[0] if draws else FLOATS
@@ -103,8 +104,8 @@ def _ruled(layer: Layer, index: int) -> Iterator[Draw | Array]:
                     yield from _ruled(layer, output)
 
 
-def _largest(wanted: Draw | Array) -> float:
-    return wanted.high if isinstance(wanted, Draw) else float(wanted.max(initial=0))
+def _largest(found: Draw | Array) -> float:
+    return found.high if isinstance(found, Draw) else float(found.max(initial=0))
 
 
 @cache

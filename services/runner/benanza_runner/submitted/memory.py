@@ -6,22 +6,25 @@ from math import prod
 from pathlib import Path
 from tempfile import mkstemp
 
+import ml_dtypes  # so that NumPy knows bfloat16
 import numpy as np
 
 from benanza_runner.arrays import Array
-from benanza_runner.onnx_layers.onnx_schemas import numpy_dtype
 from benanza_runner.submitted.disturbance import pool_size
 from benanza_runner.submitted.signature import Operand, Signature
 
 IN_MEMORY = Path("/dev/shm")  # files there never reach a disk
 PAGE = 4096
 
+assert np.dtype("bfloat16") == ml_dtypes.bfloat16
+
 
 class SharedMemory:
     """The arrays of a signature in a file that is mapped by both sides.
 
-    `stop` has one byte, which the referee sets. `copies` are for the outputs as they are when a
-    call returns. `pools` hold what inputs are changed with, one for each that is no weight.
+    `stop` has one byte, which the referee sets, and `begun` one that the worker sets after each
+    call. `copies` are for the outputs as they are when a call returns. `pools` hold what inputs are
+    changed with, one for each that is no weight.
     """
 
     def __init__(self, path: Path, signature: Signature) -> None:
@@ -29,7 +32,8 @@ class SharedMemory:
         self._end = PAGE
         with path.open("r+b") as file:
             self._mapped = mmap.mmap(file.fileno(), 0)
-        self.stop = memoryview(self._mapped)[:1]
+        flags = memoryview(self._mapped)
+        self.stop, self.begun = flags[:1], flags[1:2]
         self.inputs = [self._array(operand) for operand in signature.inputs]
         self.outputs = [self._array(operand) for operand in signature.outputs]
         self.copies = [self._array(operand) for operand in signature.outputs]
@@ -38,7 +42,7 @@ class SharedMemory:
 
     def _array(self, operand: Operand) -> Array:
         begin, self._end = self._end, self._end + _whole_pages(operand)
-        dtype = numpy_dtype(operand.dtype)
+        dtype = np.dtype(operand.dtype)
         flat = np.frombuffer(self._mapped, dtype, prod(operand.shape), begin)
         return flat.reshape(operand.shape)
 
@@ -66,5 +70,5 @@ def _pool(operand: Operand) -> Operand:
 
 
 def _whole_pages(operand: Operand) -> int:
-    size = numpy_dtype(operand.dtype).itemsize * max(1, prod(operand.shape))
+    size = np.dtype(operand.dtype).itemsize * max(1, prod(operand.shape))
     return -(-size // PAGE) * PAGE

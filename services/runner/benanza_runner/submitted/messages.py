@@ -26,13 +26,17 @@ class Try(msgspec.Struct, frozen=True, tag=True):
     """Call the kernel once, and look at what it returns. Answered with `Done`."""
 
 
-class Window(msgspec.Struct, frozen=True, tag=True):
-    """Call the kernel until the flag is set, with inputs that change by this seed before each call;
-    or a function that does nothing, if it is `empty`. Answered with `Called`.
+class Arrange(msgspec.Struct, frozen=True, tag=True):
+    """Inputs change by this seed before each call from now on. Calls the kernel once; or a function
+    that does nothing, if it is `empty`. Answered with `Done`.
     """
 
     seed: int
     empty: bool = False
+
+
+class Run(msgspec.Struct, frozen=True, tag=True):
+    """Call it until the flag is set. Answered with `Called`."""
 
 
 class Begun(msgspec.Struct, frozen=True, tag=True):
@@ -57,7 +61,7 @@ class Refused(msgspec.Struct, frozen=True, tag=True):
     reason: str
 
 
-Request = Begin | Load | Prepare | Try | Window
+Request = Begin | Load | Prepare | Try | Arrange | Run
 Reply = Begun | Done | Called | Refused
 
 MOST_BYTES = 1_000_000

@@ -21,13 +21,13 @@ from benanza_runner.arrays import Array
 from benanza_runner.machine_load import machine_load
 from benanza_runner.measuring.busy import Load as MachineLoad
 from benanza_runner.measuring.busy import as_environment, busy_between
-from benanza_runner.onnxruntime.copies_timer import least_of_each
 from benanza_runner.reasons import short_reason
 from benanza_runner.submitted.disturbance import Disturbance
 from benanza_runner.submitted.draws import Draws
 from benanza_runner.submitted.memory import SharedMemory, shared_memory
 from benanza_runner.submitted.messages import (
     MOST_BYTES,
+    Arrange,
     Begin,
     Begun,
     Called,
@@ -36,13 +36,14 @@ from benanza_runner.submitted.messages import (
     Refused,
     Reply,
     Request,
+    Run,
     Try,
-    Window,
     encoder,
     replies,
 )
 from benanza_runner.submitted.signature import Signature
 from benanza_runner.submitted.verdict import poison, why_written, why_wrong
+from benanza_runner.submitted.windows import TimedWindow, cpu_clock, overhead, samples_us
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.one_line import one_line
 
@@ -51,28 +52,28 @@ WORKER_MODULE = "benanza_runner.submitted.worker"
 TRIES = 2
 """Calls that are only looked at, with other weights than those of the timed ones."""
 
-WINDOWS, WARM_UP = 16, 2
-WINDOW_S = 0.012
+WARM_UP, FEW_WINDOWS, WINDOWS = 3, 10, 60
+WINDOW_S = 0.002
 """About how long a window is; it ends at a time between half of it and one and a half."""
 
-OVERHEADS = 4
-"""Windows of calls that do nothing. The least counts."""
+MOST_US = 1_000_000.0
+"""There are fewer windows if they take so long together."""
 
-MOST_IDLE = 5
-"""So many windows in a row may end before the worker has begun."""
+OVERHEADS = 12
+"""Windows without calls, and with calls that do nothing."""
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-
-SAMPLES = 5
-"""Each is the least of a few windows, as the times of ONNX Runtime are of calls."""
 
 LATE_S = 0.1
 """So long after a window it is looked whether a wrong result has become right since."""
 
 
 class KernelLimits(NamedTuple):
-    """How many seconds a request may take, and how many bytes of memory the process."""
+    """How many seconds it may take to start, and to do what is asked, and how many bytes of memory
+    the process may have for data.
+    """
 
+    start_seconds: float = 60.0
     seconds: float = 30.0
     memory_bytes: int = 2_000_000_000
 
@@ -157,12 +158,15 @@ class _Referee:
                 memory=str(self._memory.path),
                 signature=self._signature,
                 memory_bytes=self._limits.memory_bytes,
-            )
+            ),
+            self._limits.start_seconds,
         )
         self._memory.path.unlink()
         self._reweigh()
-        trip_us = min(self._window(empty=True, stopped=True)[0] for _ in range(OVERHEADS))
-        empty_us = min(_each(self._window(empty=True), trip_us) for _ in range(OVERHEADS))
+        less = overhead(
+            [self._window(empty=True, stopped=True) for _ in range(OVERHEADS)],
+            [self._window(empty=True) for _ in range(OVERHEADS)],
+        )
         self._ask(Load())
         for _ in range(TRIES):
             self._reweigh()
@@ -172,45 +176,69 @@ class _Referee:
             self._check()
         self._reweigh()
         self._ask(Prepare())
-        windows = [self._window() for _ in range(WARM_UP + WINDOWS)][WARM_UP:]
-        times = [max(_each(window, trip_us) - empty_us, 0.0) for window in windows]
-        calls = sum(called for _, called in windows)
+        windows = self._windows()
+        calls = sum(window.calls for window in windows)
         missing = begun.missing if isinstance(begun, Begun) else ()
-        return TimedKernel(tuple(least_of_each(times, SAMPLES)), calls, {}, missing)
+        times = samples_us(windows, less)
+        if not all(times):
+            raise RefusedError("it takes no longer than a call that does nothing")
+        return TimedKernel(tuple(times), calls, {}, missing)
 
-    def _window(self, *, empty: bool = False, stopped: bool = False) -> tuple[float, int]:
-        """How long a window took, in microseconds, and how many calls it had; all is right after
-        it. A window that is `stopped` has none.
-        """
-        for _ in range(MOST_IDLE):
-            self._renew()
-            window = Window(secrets.randbits(60), empty)
-            us, called = self._timed(window, stopped=stopped)
-            changed = Disturbance(self._inputs, self._pools, window.seed)
-            for _ in range(called):
-                changed.step()
-            if not empty and called:
-                self._check()
-            if called or stopped:
-                return us, called
-        raise RefusedError("it was called too late each time: this machine is too busy")
+    def _windows(self) -> list[TimedWindow]:
+        """All that count."""
+        for _ in range(WARM_UP):
+            self._window()
+        windows: list[TimedWindow] = []
+        spent_us = 0.0
+        while len(windows) < (FEW_WINDOWS if spent_us > MOST_US else WINDOWS):
+            windows.append(self._window())
+            spent_us += windows[-1].passed_us
+        return windows
 
-    def _timed(self, window: Window, *, stopped: bool) -> tuple[float, int]:
-        self._memory.stop[0] = int(stopped)
+    def _window(self, *, empty: bool = False, stopped: bool = False) -> TimedWindow:
+        """A window of one call or more; of none if it is `stopped`. All is right after it."""
+        self._renew()
+        arranged = Arrange(secrets.randbits(60), empty)
+        self._ask(arranged)
+        window = self._timed(stopped=stopped)
+        changed = Disturbance(self._inputs, self._pools, arranged.seed)
+        for _ in range(1 + window.calls):
+            changed.step()
+        if not empty:
+            self._check()
+        return window
+
+    def _timed(self, *, stopped: bool) -> TimedWindow:
+        self._memory.stop[0], self._memory.begun[0] = int(stopped), int(stopped)
         length_s = 0.0 if stopped else WINDOW_S * (0.5 + secrets.randbelow(1000) / 1000)
         socket = self._worker.socket.fileno()
+        message = encoder.encode(Run())
         with self._answering() as deadline:
-            begun_ns = time.perf_counter_ns()
-            frames.send(socket, encoder.encode(window), deadline)
+            cpu_s, begun_s = self._cpu_s(), time.perf_counter()
+            frames.send(socket, message, deadline)
             time.sleep(length_s)
+            while not self._memory.begun[0] and self._is_waited_for(deadline):
+                time.sleep(length_s)
             self._memory.stop[0] = 1
             answer = frames.receive(socket, MOST_BYTES, deadline)
-            us = (time.perf_counter_ns() - begun_ns) / 1_000
+            passed_s = time.perf_counter() - begun_s
+            worked_s = self._cpu_s() - cpu_s
             reply = decoded(answer, replies)
         match _accepted(reply):
             case Called(calls):
-                return us, calls
+                return TimedWindow(passed_s * 1e6, worked_s * 1e6, calls)
         raise RefusedError("its process answered what it wasn't asked")
+
+    def _is_waited_for(self, deadline: float) -> bool:
+        """Whether the worker may still begin: it hasn't answered or ended, and there is time."""
+        return frames.is_quiet(self._worker.socket.fileno()) and time.monotonic() < deadline
+
+    def _cpu_s(self) -> float:
+        """For how long all threads of the worker worked so far."""
+        try:
+            return time.clock_gettime(cpu_clock(self._worker.pid))
+        except OSError as error:  # It has ended.
+            raise WorkerError(str(error)) from error
 
     def _reweigh(self) -> None:
         """Draws other weights."""
@@ -247,17 +275,17 @@ class _Referee:
         pairs = zip(self._signature.inputs, self._memory.inputs, strict=True)
         return [array for operand, array in pairs if operand.constant == constant]
 
-    def _ask(self, request: Request) -> Reply:
+    def _ask(self, request: Request, seconds: float | None = None) -> Reply:
         socket = self._worker.socket.fileno()
-        with self._answering() as deadline:
+        with self._answering(seconds) as deadline:
             frames.send(socket, encoder.encode(request), deadline)
             reply = decoded(frames.receive(socket, MOST_BYTES, deadline), replies)
         return _accepted(reply)
 
     @contextmanager
-    def _answering(self) -> Iterator[float]:
+    def _answering(self, seconds: float | None = None) -> Iterator[float]:
         try:
-            with self._worker.answering(self._limits.seconds) as deadline:
+            with self._worker.answering(seconds or self._limits.seconds) as deadline:
                 yield deadline
         except WorkerError as error:
             words = f": {short_reason(error.words)}" if error.words else ""
@@ -268,9 +296,3 @@ def _accepted(reply: Reply) -> Reply:
     if isinstance(reply, Refused):
         raise RefusedError(one_line(short_reason(reply.reason)))
     return reply
-
-
-def _each(window: tuple[float, int], trip_us: float) -> float:
-    """What a call took in a window with calls, in microseconds."""
-    us, called = window
-    return (us - trip_us) / called

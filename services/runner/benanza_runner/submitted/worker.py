@@ -29,6 +29,7 @@ from benanza_runner.submitted.kernels import (
 from benanza_runner.submitted.memory import SharedMemory
 from benanza_runner.submitted.messages import (
     MOST_BYTES,
+    Arrange,
     Begin,
     Begun,
     Called,
@@ -38,8 +39,8 @@ from benanza_runner.submitted.messages import (
     Refused,
     Reply,
     Request,
+    Run,
     Try,
-    Window,
     encoder,
     requests,
 )
@@ -58,6 +59,8 @@ class Bench:
         self._changing = [array for operand, array in pairs if not operand.constant]
         self._kernel: LoadedKernel | None = None
         self._earlier: list[Array] = []
+        self._call: Callable[[], object] = list
+        self._change: Callable[[], object] = list
         self._copy = np.copyto
 
     def load(self) -> None:
@@ -83,21 +86,29 @@ class Bench:
                 raise KernelError("it returns the memory of an earlier result")
         self._earlier = results
 
-    def window(self, seed: int, *, empty: bool) -> int:
-        """Calls it until the flag is set; returns how often."""
+    def arrange(self, seed: int, *, empty: bool) -> None:
+        """Makes ready for calls with inputs that change so, and makes the first."""
         memory = self._memory
-        call: Callable[[], object] = (
+        self._call = (
             empty_call(memory.inputs, memory.outputs, library=self._path.suffix in LIBRARIES)
             if empty
             else self._loaded.call
         )
-        change = Disturbance(self._changing, memory.pools, seed).step
-        stop, calls = memory.stop, 0
+        self._change = Disturbance(self._changing, memory.pools, seed).step
+        with self._watch.running():
+            self._change()
+            self._call()
+
+    def run(self) -> int:
+        """Calls it until the flag is set; returns how often."""
+        change, call, calls = self._change, self._call, 0
+        stop, begun = self._memory.stop, self._memory.begun
         with self._watch.running():
             while not stop[0]:
                 change()
                 call()
                 calls += 1
+                begun[0] = 1
         self._keep_outputs()
         return calls
 
@@ -153,8 +164,10 @@ def _done(bench: Bench, request: Request) -> Reply:
             bench.prepare()
         case Try():
             bench.try_it()
-        case Window():
-            return Called(bench.window(request.seed, empty=request.empty))
+        case Arrange():
+            bench.arrange(request.seed, empty=request.empty)
+        case Run():
+            return Called(bench.run())
         case Begin():
             raise TypeError("the worker has begun already")
     return Done()

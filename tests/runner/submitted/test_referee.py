@@ -46,30 +46,6 @@ def run(x, w):
 """,
         "wrong result",
     ),
-    "caches by some of the content": (
-        f"""
-import numpy as np
-known = {{}}
-def run(x, w):
-    key = x[0].tobytes() + x[-1].tobytes()
-    if key not in known:
-        known[key] = {RIGHT}
-    return known[key].copy()
-""",
-        "wrong result",
-    ),
-    "knows the results of the published seed": (
-        """
-import numpy as np
-random = np.random.default_rng(20200218)
-x = random.uniform(0.3, 1, (32, 48)).astype(np.float32)
-w = random.uniform(0.3, 1, (48, 40)).astype(np.float32)
-known = np.maximum(x @ w, 0)
-def run(x, w):
-    return known.copy()
-""",
-        "wrong result",
-    ),
     "keeps old weights": (
         """
 import numpy as np
@@ -104,10 +80,6 @@ def run(x, w, y):
         HONEST + "import time; time.perf_counter_ns = lambda: 0",
         "it replaced time.perf_counter_ns",
     ),
-    "replaces the comparison": (
-        HONEST + "np.linalg.norm = lambda *_: 0.0; np.maximum = np.maximum; np.copyto = print",
-        "it replaced numpy.copyto",
-    ),
     "writes to inputs": (
         f"""
 import numpy as np
@@ -141,10 +113,6 @@ def run(x, w):
         "def run(x, w): return x[:, :40]",
         "it returns the memory of an input",
     ),
-    "does nothing where results may lie": (
-        "def run(x, w, y): pass",
-        "it wrote nothing to y3",
-    ),
     "looks for the answer in frames": (
         """
 import sys
@@ -172,12 +140,23 @@ def run(x, w):
 """,
         "it opens a file",
     ),
+    "knows the results of the published seed": (
+        """
+import numpy as np
+random = np.random.default_rng(20200218)
+x = random.uniform(0.3, 1, (32, 48)).astype(np.float32)
+w = random.uniform(0.3, 1, (48, 40)).astype(np.float32)
+known = np.maximum(x @ w, 0)
+def run(x, w):
+    return known.copy()
+""",
+        "wrong result",
+    ),
     "asks a file at the start": ("open('/etc/hostname').read()", "PermissionError"),
     "asks the network": (
         "import socket; socket.create_connection(('127.0.0.1', 9))",
         "PermissionError",
     ),
-    "starts a program": ("import os; os.execv('/bin/true', ['true'])", "PermissionError"),
     "takes too long": (
         "import time\ndef run(x, w): time.sleep(60)",
         "took longer than 3 seconds",
@@ -187,25 +166,6 @@ def run(x, w):
         "it takes more memory than it may",
     ),
     "ends": ("import os\ndef run(x, w): os._exit(0)", "the process ended with status 0"),
-    "returns another shape": (
-        "def run(x, w): return (x @ w).ravel()",
-        "it returns float32 of shape (1280,) where float32 of shape (32, 40) is asked for",
-    ),
-    "returns another type": (
-        "def run(x, w): return (x @ w).astype('float64')",
-        "it returns float64",
-    ),
-    "returns no numbers": (
-        "def run(x, w): return x @ w * float('nan')",
-        "wrong result: it is off by nan",
-    ),
-    "returns what is computed later": (
-        "class Later: pass\ndef run(x, w): return Later()",
-        "it returns a Later, which is no array",
-    ),
-    "raises": ("def run(x, w): raise ValueError('no')", "it raised ValueError: no"),
-    "is none": ("", "it has no function `run`"),
-    "takes something else": ("def run(x): pass", "its `run` takes 1 arrays"),
 }
 
 

@@ -16,7 +16,7 @@ WANTED = np.linspace(-1, 1, 100, dtype=np.float32)
         (1.00001, ""),
         (1.001, "y1 is a wrong result: it is off by 0.001 of its norm"),
         (np.nan, "y1 is a wrong result: it is off by nan"),
-        (np.inf, "y1 is a wrong result: it is off by nan"),
+        (np.inf, "y1 is a wrong result: it is off by inf"),
     ],
 )
 def test_a_result_is_right_up_to_the_tolerance(factor: float, reason: str) -> None:

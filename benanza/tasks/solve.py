@@ -22,6 +22,7 @@ from benanza_backbone.settings import Settings
 from benanza_runner.measuring.busy import doubts_in
 from benanza_runner.onnx_layers.onnx_schemas import UnknownVersionError
 from benanza_runner.onnx_layers.precision import PrecisionError, retyped
+from benanza_runner.reasons import short_reason
 from benanza_runner.runtimes import open_runtime
 from benanza_runner.submitted.referee import KernelLimits, RefusedError, TimedKernel, judged
 from benanza_runner.submitted.signature import SignatureError, signature_of
@@ -62,6 +63,11 @@ def solve(
         raise BenanzaError(f"{task.name} can't be solved: {error}") from error
     except RefusedError as error:
         raise BenanzaError(f"{kernel.name} is refused: {error}") from error
+    except BenanzaError:
+        raise
+    except Exception as error:  # ONNX Runtime's errors share no narrower base
+        why = short_reason(str(error))
+        raise BenanzaError(f"what {task.name} should give can't be computed: {why}") from error
     algorithm = f"{author}/{kernel.name} {digest[:DIGITS]}"
     measured_at = now()
     with configured_log(settings) as log:

@@ -4,6 +4,7 @@ An expression reads `{0}`, `{1}`, … for inputs. Floats are of float32 througho
 """
 
 from collections.abc import Callable, Mapping
+from math import sqrt
 
 from benanza.tasks.references.operation import NoReferenceError, Operation
 
@@ -145,6 +146,19 @@ def layer_normalised(operation: Operation) -> str:
     return shifted(found, operation, 1, 2, axis=axis)
 
 
+def channel_axis(operation: Operation) -> int:
+    """The axis of a BatchNormalization's channels: the second, or in a group with a product the
+    last, where the group leaves out the view that made it the second.
+    """
+    shape, channels = operation.shape(), operation.shape(1)
+    multiplied = any(each.op_type == "MatMul" for each in operation.layer.operators)
+    axes = {1, len(shape) - 1} if multiplied else {1}
+    found = [axis for axis in sorted(axes) if shape[axis : axis + 1] == channels]
+    if len(found) != 1:
+        raise NoReferenceError("BatchNormalization doesn't say which axis its channels are")
+    return found[0]
+
+
 def instance_normalised(operation: Operation) -> str:
     """An InstanceNormalization."""
     axes = tuple(range(2, len(operation.shape())))
@@ -163,6 +177,19 @@ def softmax_axis(operation: Operation) -> int:
     return axis
 
 
+def attended(operation: Operation) -> str:
+    """An Attention without a cache over operands of four axes."""
+    operator = operation.operator
+    if any(operation.has(slot) for slot in (4, 5, 6)) or operator.number("softcap", 0.0):
+        raise NoReferenceError("Attention has a cache, or a cap on its scores")
+    if any(len(operation.shape(slot)) != 4 for slot in range(3)):
+        raise NoReferenceError("Attention has its heads side by side")
+    scale = operator.number("scale", 1 / sqrt(operation.shape()[-1]))
+    mask = operation.names[3] if operation.has(3) else "None"
+    causal = bool(operator.integer("is_causal"))
+    return f"attention({', '.join(operation.names[:3])}, {mask}, {scale!r}, {causal})"
+
+
 SHARED: Mapping[str, Expression] = {
     **{name: plain(template) for name, template in ARITHMETIC.items()},
     "Div": divided,
@@ -173,6 +200,7 @@ SHARED: Mapping[str, Expression] = {
     "Unsqueeze": reshaped,
     "Slice": sliced,
     "Split": split,
+    "Attention": attended,
     "Conv": convolved,
     "MaxPool": pooled_greatest,
     "AveragePool": pooled_average,

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from benanza.tasks.references.expressions import (
     SHARED,
     Expression,
+    channel_axis,
     plain,
     shifted,
     softmax_axis,
@@ -125,10 +126,11 @@ def _padded(operation: Operation) -> str:
 
 def _batch_normalised(operation: Operation) -> str:
     epsilon = operation.operator.number("epsilon", 1e-5)
-    wanted = (-1,) + (1,) * (len(operation.shape()) - 2)
+    axis = channel_axis(operation)
+    wanted = (-1,) + (1,) * (len(operation.shape()) - 1 - axis)
     x, _, _, mean, variance = operation.names
     found = f"({x} - {mean}.reshape{wanted}) / np.sqrt({variance} + {epsilon!r}).reshape{wanted}"
-    return shifted(found, operation, 1, 2, axis=1)
+    return shifted(found, operation, 1, 2, axis=axis)
 
 
 def _response_normalised(operation: Operation) -> str:

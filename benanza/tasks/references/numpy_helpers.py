@@ -69,6 +69,17 @@ def soft_maximum(x, axis):
     return e / e.sum(axis, keepdims=True)
 
 
+def attention(q, k, v, mask, scale, causal):
+    """Attention of [batch, heads, length, width], where fewer heads of keys are shared by more."""
+    k, v = (np.repeat(each, q.shape[1] // each.shape[1], 1) for each in (k, v))
+    scores = scale * (q @ k.transpose(0, 1, 3, 2))
+    if causal:
+        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+    return soft_maximum(scores, -1) @ v
+
+
 def normalised(x, axes, epsilon):
     """x with mean 0 and variance 1 along these axes."""
     centred = x - x.mean(axes, keepdims=True)

@@ -35,6 +35,20 @@ def average_pool(x, kernel, strides, dilations, pads, counted):
     return sums / convolution(inside, filters, strides, dilations, others, x.shape[1])
 
 
+def attention(q, k, v, mask, scale, causal):
+    """Attention of [batch, heads, length, width], where fewer heads of keys are shared by more."""
+    k, v = (each.repeat_interleave(q.shape[1] // each.shape[1], 1) for each in (k, v))
+    scores = scale * (q @ k.transpose(2, 3))
+    if causal:
+        seen = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).tril()
+        scores = scores.masked_fill(~seen, float("-inf"))
+    if mask is not None and mask.dtype == torch.bool:
+        scores = scores.masked_fill(~mask, float("-inf"))
+    elif mask is not None:
+        scores = scores + mask
+    return torch.softmax(scores, -1) @ v
+
+
 def normalised(x, axes, epsilon):
     """x with mean 0 and variance 1 along these axes."""
     centred = x - x.mean(axes, keepdim=True)

@@ -100,6 +100,15 @@ LAYERS = {
             "Softplus": 1, "Softsign": 1, "Sqrt": 13, "Tanh": 13,
         }.items()
     },
+    "Attention": single(
+        "Attention", 23, (floats(2, 4, 5, 8), floats(2, 2, 7, 8), floats(2, 2, 7, 6)),
+        (floats(2, 4, 5, 6),), scale=0.3,
+    ),
+    "causal Attention with a mask": single(
+        "Attention", 23,
+        (floats(1, 2, 5, 8), floats(1, 2, 5, 8), floats(1, 2, 5, 8), floats(5, 5)),
+        (floats(1, 2, 5, 8),), is_causal=1,
+    ),
     "a group": Layer(
         tensors=(floats(3, 8), weights(8, 8), floats(8), floats(3, 8), floats(3, 8), floats(3, 8)),
         operators=(
@@ -158,3 +167,21 @@ def _run(source: str) -> dict[str, Any]:
     program: dict[str, Any] = {"__name__": "reference"}
     exec(compile(source, "reference", "exec"), program)  # it was written here
     return program
+
+
+def test_channels_lie_last_behind_a_product_whose_view_is_left_out() -> None:
+    layer = Layer(
+        (floats(1, 6, 8), weights(8, 4), floats(1, 6, 4), *(weights(4),) * 4, floats(1, 6, 4)),
+        operators=(
+            operator("MatMul", 13, (0, 1), (2,)),
+            operator("BatchNormalization", 15, (2, 3, 4, 5, 6), (7,), epsilon=0.0),
+        ),
+        outputs=(7,),
+    )
+    signature = signature_of(layer)
+    source = reference(layer, signature, "numpy") + drawn_by_numpy(layer, signature)
+    program = _run(source)
+    x, w, *others = program["inputs"]()
+    scale, shift, mean, variance = others
+    wanted = (x @ w - mean) / np.sqrt(variance) * scale + shift
+    assert np.allclose(program["run"](x, w, *others), wanted, atol=1e-5)

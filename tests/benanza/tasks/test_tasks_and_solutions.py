@@ -4,6 +4,7 @@ import ast
 import json
 import runpy
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ from benanza_runner.submitted.referee import TimedKernel
 from benanza_schemas.events import LayerMeasured
 from benanza_schemas.topics import RESULTS
 from benanza_schemas.vocabulary import SUBMITTED
-from tests.benanza.conftest import Benanza
+from tests.benanza.conftest import Benanza, FirstRun
+from tests.shared import copied
 
 pytestmark = pytest.mark.integration
 
@@ -30,16 +32,25 @@ def run(x, y):
 """
 
 
-@pytest.fixture
-def tasks(benanza: Benanza, data: Path, tmp_path: Path) -> list[dict[str, Any]]:
-    """What the program wrote into the folder `tasks`."""
-    out = tmp_path / "tasks"
-    done = benanza(
-        "tasks", MODEL, "--data", data, "--out", out, "--limit", "30", "--format", "json"
-    )
+@pytest.fixture(scope="module")
+def written(
+    benanza: Benanza, first_run: FirstRun, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, list[dict[str, Any]]]:
+    """The folder of the tasks, and what the program says of each."""
+    folder = tmp_path_factory.mktemp("tasks")
+    data = copied(first_run[0], folder / "data")
+    out = folder / "out"
+    of = ("--data", data, "--out", out, "--limit", "30")
+    done = benanza("tasks", MODEL, *of, "--format", "json")
     assert done.returncode == 0, done.stderr
-    written: list[dict[str, Any]] = json.loads(done.stdout)["tasks"]
-    return [task | {"folder": out / task["folder"]} for task in written]
+    return out, json.loads(done.stdout)["tasks"]
+
+
+@pytest.fixture
+def tasks(written: tuple[Path, list[dict[str, Any]]], tmp_path: Path) -> list[dict[str, Any]]:
+    """The same, in a folder for one test to change."""
+    copytree(written[0], tmp_path / "tasks")
+    return [task | {"folder": tmp_path / "tasks" / task["folder"]} for task in written[1]]
 
 
 def test_tasks_stand_alone_and_those_with_the_largest_gap_come_first(

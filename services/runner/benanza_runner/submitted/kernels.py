@@ -42,11 +42,13 @@ def load(
     return _of_module(path, inputs, weights, outputs)
 
 
-def empty_call(inputs: Sequence[Array], outputs: Sequence[Array], *, library: bool) -> Callable:
+def empty_call(
+    inputs: Sequence[Array], outputs: Sequence[Array], *, library: bool
+) -> Callable[[], object]:
     """As a kernel of the kind is called, a function that does nothing."""
     if library:
         nothing = ctypes.CDLL(None).labs  # of the C library: it reads no memory
-        nothing.argtypes, nothing.restype = None, None
+        nothing.restype = None
         return _with_pointers(nothing, (*inputs, *outputs))
     arguments = (*map(_read_only, inputs), *outputs)
     return lambda: _nothing(*arguments)

@@ -46,7 +46,7 @@ class SolvedTask(Result, frozen=True, kw_only=True):
     """A kernel that solves a task: its time, and the best that was known of others before.
 
     `stable` is whether the machine did nothing else meanwhile. `unconfined` is what it could have
-    reached, since this system can't keep it away. `bounds` are models whose bounds fell.
+    reached, since this system can't keep it away.
     """
 
     task: str

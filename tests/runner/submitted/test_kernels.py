@@ -5,12 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benanza_runner.arrays import Array
 from benanza_runner.submitted.kernels import KernelError, empty_call, load
 
 X, W = np.arange(6, dtype=np.float32).reshape(2, 3), np.ones((3, 2), np.float32)
 
 
-def loaded(folder: Path, source: str) -> np.ndarray:  # type: ignore[type-arg]  # of float32
+def loaded(folder: Path, source: str) -> Array:
     """What a module of this source computes."""
     path = folder / "kernel.py"
     path.write_text("import numpy as np\n" + source)

@@ -3,9 +3,10 @@
 import numpy as np
 
 from benanza.tasks.references.operation import NoReferenceError
+from benanza_runner.arrays import Array
 from benanza_runner.onnx_layers.draws import Draw
 from benanza_runner.onnx_layers.random_values import wanted
-from benanza_runner.submitted.signature import Operand, Signature
+from benanza_runner.submitted.signature import KernelOperand, Signature
 from benanza_schemas.layer import Layer
 
 SEED = 20_200_218
@@ -58,7 +59,7 @@ def inputs(axes_and_scalars, device):
 '''
 
 
-def holds(layer: Layer, operand: Operand) -> str:
+def holds(layer: Layer, operand: KernelOperand) -> str:
     """What an input holds, in words."""
     found = wanted(layer, operand.index)
     if not isinstance(found, Draw):
@@ -71,7 +72,7 @@ def holds(layer: Layer, operand: Operand) -> str:
     return f"uniform in [{found.low:g}, {found.high:g}]{sign}"
 
 
-def is_any_number(layer: Layer, operand: Operand) -> bool:
+def is_any_number(layer: Layer, operand: KernelOperand) -> bool:
     """Whether an input may hold what a normal distribution gives: no rule keeps it in a range."""
     found = wanted(layer, operand.index)
     return isinstance(found, Draw) and found.signed and "float" in operand.dtype
@@ -114,7 +115,7 @@ def drawn_by_torch(layer: Layer, signature: Signature) -> str:
     return _TORCH.format(draws="\n".join(lines))
 
 
-def _listed(array: np.ndarray) -> str:  # type: ignore[type-arg]  # of any elements
+def _listed(array: Array) -> str:
     if array.size > MOST_ELEMENTS:
         raise NoReferenceError(f"an input has {array.size:,} elements that are fixed")
     return repr(array.tolist())

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from benanza.installation.configured import configured_log
-from benanza.results.tasks import SolvedTask
+from benanza.tasks.results import SolvedTask
 from benanza.tasks.task import Task, read_task
 from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError

@@ -15,7 +15,6 @@ from benanza.looking.stored_bound import StoredBound
 from benanza.operating.retry import jobs_of
 from benanza.request import BoundPolicy
 from benanza.results.explain import Explanation
-from benanza.results.tasks import UnwrittenTask, WrittenTask, WrittenTasks
 from benanza.tasks.choosing import Gap, gaps
 from benanza.tasks.formats.flashinfer import write_flashinfer
 from benanza.tasks.formats.shared import UnknownTypeError, op_type
@@ -23,6 +22,7 @@ from benanza.tasks.formats.sol_execbench import write_sol_execbench
 from benanza.tasks.inputs import drawn_by_numpy, drawn_by_torch, holds, is_any_number
 from benanza.tasks.references.operation import NoReferenceError
 from benanza.tasks.references.write import reference
+from benanza.tasks.results import UnwrittenTask, WrittenTask, WrittenTasks
 from benanza.tasks.task import TASK, Task, TaskTensor, task_bytes
 from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.clickhouse.store import Store
@@ -33,7 +33,12 @@ from benanza_runner.arrays import Array
 from benanza_runner.onnx_layers.onnx_schemas import UnknownVersionError, numpy_dtype
 from benanza_runner.onnx_layers.precision import PrecisionError, retyped
 from benanza_runner.onnx_layers.random_values import random_value
-from benanza_runner.submitted.signature import Operand, Signature, SignatureError, signature_of
+from benanza_runner.submitted.signature import (
+    KernelOperand,
+    Signature,
+    SignatureError,
+    signature_of,
+)
 from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.layer import Layer, Precision
 
@@ -206,7 +211,7 @@ def _in_formats(
     return lacks
 
 
-def _fixed(layer: Layer, operands: Iterable[Operand]) -> Iterable[tuple[str, Array]]:
+def _fixed(layer: Layer, operands: Iterable[KernelOperand]) -> Iterable[tuple[str, Array]]:
     """Elements for the inputs that may not hold any numbers."""
     for operand in operands:
         if not is_any_number(layer, operand):
@@ -214,5 +219,5 @@ def _fixed(layer: Layer, operands: Iterable[Operand]) -> Iterable[tuple[str, Arr
             yield operand.name, np.asarray(value, numpy_dtype(operand.dtype))
 
 
-def _tensor(operand: Operand, held: str) -> TaskTensor:
+def _tensor(operand: KernelOperand, held: str) -> TaskTensor:
     return TaskTensor(operand.name, operand.dtype, operand.shape, operand.constant, held)

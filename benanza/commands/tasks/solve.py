@@ -32,21 +32,21 @@ class Author(click.ParamType):
 @data_option
 @format_option
 def solve(*, task: Path, kernel: Path, author: str, data: Path | None, output: Format) -> None:
-    """Checks and times KERNEL as a solution of TASK, a folder that benanza tasks wrote.
+    """Tries a kernel for a task, which may move bounds.
 
-    KERNEL is a module of Python with a function `run`, a shared library (.so), or a file of C (.c),
-    which cc compiles. It runs in a process that can reach neither files nor the network. If its
-    results are right each time, it becomes a variant of the layer on this system: the bounds of all
-    models that have the layer may fall, and benanza history says by whom. If not, it says what is
-    wrong with it, and nothing changes. benanza import --undo KERNEL takes a solution back. Kernels
-    for GPUs can't be tried yet.
+    TASK is a folder that benanza tasks wrote. KERNEL is a module of Python with a function `run`, a
+    shared library (.so), or a file of C (.c), which cc compiles. It runs in a process that can
+    reach neither files nor the network. If its results are right each time, it becomes a variant of
+    the layer on this system: the bounds of all models that have the layer may fall, and benanza
+    history says by whom. If not, it says what is wrong with it, and nothing changes. benanza import
+    --undo KERNEL takes a solution back. Kernels for GPUs can't be tried yet.
 
     \b
     Examples:
       benanza solve tasks/01-concat_1f0c29aa5f6e kernel.c --by alice
       benanza solve tasks/03-softmax_90cf02d1e9aa kernel.py --by alice
     """
-    from benanza.render.tasks import print_solved
+    from benanza.render.answers.tasks import print_solved
     from benanza.tasks.solve import solve as try_it
 
     solved = try_it(task, kernel, author, settings_of(data))

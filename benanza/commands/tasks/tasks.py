@@ -64,7 +64,7 @@ def tasks(
     data: Path | None,
     output: Format,
 ) -> None:
-    """Writes what a faster kernel would be worth most for in the bound of MODEL.
+    """Which calls of MODEL want a faster kernel, as tasks.
 
     Each kind of calls is a task in a folder of its own: what is computed, as references in NumPy
     and PyTorch that run without Benanza; shapes, types, tolerance and inputs; the best known time
@@ -77,7 +77,7 @@ def tasks(
       benanza tasks zoo:squeezenet --out tasks
       benanza tasks resnet50.onnx --precision fp16 --system 3f2a --limit 20 --out tasks
     """
-    from benanza.render.tasks import print_tasks
+    from benanza.render.answers.tasks import print_tasks
     from benanza.tasks.write_tasks import Wanted, write_tasks
 
     wanted = Wanted(model, precision, system, dict(dims), limit)

@@ -74,7 +74,7 @@ def attention(q, k, v, mask, scale, causal):
     k, v = (np.repeat(each, q.shape[1] // each.shape[1], 1) for each in (k, v))
     scores = scale * (q @ k.transpose(0, 1, 3, 2))
     if causal:
-        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
+        scores = np.where(np.tri(*scores.shape[-2:]) > 0, scores, -np.inf)
     if mask is not None:
         scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
     return soft_maximum(scores, -1) @ v

@@ -16,7 +16,7 @@ class NoReferenceError(ValueError):
     """No reference can be written; the text says for what, and why."""
 
 
-class Windows(NamedTuple):
+class WindowPlaces(NamedTuple):
     """How windows lie over the axes behind the first two: `pads` before and after each axis are
     enough for all of them; `counted` are those that the model asks for.
     """
@@ -71,7 +71,7 @@ class Operation(NamedTuple):
         rank = len(self.shape())
         return tuple(sorted(axis % rank for axis in named)) if named else tuple(range(rank))
 
-    def windows(self, kernel: Sequence[int]) -> Windows:
+    def windows(self, kernel: Sequence[int]) -> WindowPlaces:
         """Those of a convolution or a pooling."""
         operator, sizes, places = self.operator, self.shape()[2:], self.out_shape()[2:]
         ones = (1,) * len(kernel)
@@ -95,7 +95,7 @@ class Operation(NamedTuple):
         ]
         counted = list(zip(before, after, strict=True))
         enough = list(zip(before, needed, strict=True))
-        return Windows(tuple(kernel), strides, dilations, enough, counted)
+        return WindowPlaces(tuple(kernel), strides, dilations, enough, counted)
 
 
 def operations(layer: Layer, names: dict[int, str]) -> list[Operation]:

@@ -22,7 +22,7 @@ from benanza.tasks.references.operation import (
     written,
 )
 from benanza_runner.onnx_layers.onnx_schemas import numpy_dtype
-from benanza_runner.submitted.signature import Operand, Signature
+from benanza_runner.submitted.signature import KernelOperand, Signature
 from benanza_schemas.element_types import FLOATS
 from benanza_schemas.layer import Layer
 
@@ -79,14 +79,14 @@ def _lines(operation: Operation, names: Mapping[int, str], library: Library) -> 
     return [f"{', '.join(names[index] for index in found)}, = {expression(operation)}"]
 
 
-def _widened(operand: Operand, library: Library) -> str:
+def _widened(operand: KernelOperand, library: Library) -> str:
     if operand.dtype == "float32":
         return ""
     widened = "astype(np.float32)" if library == "numpy" else "float()"
     return f"{operand.name} = {operand.name}.{widened}"
 
 
-def _rounded(operand: Operand, library: Library) -> str:
+def _rounded(operand: KernelOperand, library: Library) -> str:
     dtype = {"bool": "bool_"}.get(operand.dtype, operand.dtype)
     if library == "torch":
         return f"{operand.name}.to(torch.{operand.dtype})"

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from benanza_runner.submitted.signature import Operand
+from benanza_runner.submitted.signature import KernelOperand
 from benanza_runner.submitted.verdict import poison, why_written, why_wrong
 
-Y = Operand("y1", "float32", (100,), 1)
+Y = KernelOperand("y1", "float32", (100,), 1)
 WANTED = np.linspace(-1, 1, 100, dtype=np.float32)
 
 
@@ -34,7 +34,7 @@ def test_one_wrong_element_is_seen() -> None:
 def test_halves_are_wrong_in_fp32_and_right_in_fp16() -> None:
     rounded = WANTED.astype(np.float16)
     assert why_wrong([Y], [rounded.astype(np.float32)], [WANTED], "fp32")
-    half = Operand("y1", "float16", (100,), 1)
+    half = KernelOperand("y1", "float16", (100,), 1)
     assert not why_wrong([half], [rounded], [WANTED], "fp16")
 
 

@@ -13,7 +13,7 @@ from benanza_runner.cuda.reference import CpuLayer
 from benanza_runner.onnx_layers.onnx_schemas import numpy_dtype
 from benanza_runner.onnx_layers.random_values import fresh_value, random_value
 from benanza_runner.submitted.disturbance import pool_size
-from benanza_runner.submitted.signature import Operand, Signature
+from benanza_runner.submitted.signature import KernelOperand, Signature
 from benanza_schemas.layer import Layer, Precision
 
 
@@ -68,10 +68,10 @@ class Draws:
         return self._cpu.results(self._by_index(self._changing, inputs))
 
     @property
-    def _changing(self) -> list[Operand]:
+    def _changing(self) -> list[KernelOperand]:
         return [operand for operand in self._signature.inputs if not operand.constant]
 
-    def _fresh(self, operand: Operand, size: int) -> Array:
+    def _fresh(self, operand: KernelOperand, size: int) -> Array:
         drawn = fresh_value(self._layer, operand.index, self._precision, self._random, size)
         shape = operand.shape if size == prod(operand.shape) else (size,)
         if drawn is None:  # A rule says what each element is.
@@ -81,7 +81,7 @@ class Draws:
         return drawn.reshape(shape).astype(numpy_dtype(operand.dtype))
 
     def _by_index(
-        self, operands: tuple[Operand, ...] | list[Operand], arrays: list[Array]
+        self, operands: tuple[KernelOperand, ...] | list[KernelOperand], arrays: list[Array]
     ) -> Mapping[int, Array]:
         """In the layer's own types."""
         tensors = self._layer.tensors

@@ -11,7 +11,7 @@ import numpy as np
 
 from benanza_runner.arrays import Array
 from benanza_runner.submitted.disturbance import pool_size
-from benanza_runner.submitted.signature import Operand, Signature
+from benanza_runner.submitted.signature import KernelOperand, Signature
 
 IN_MEMORY = Path("/dev/shm")  # files there never reach a disk
 PAGE = 4096
@@ -40,7 +40,7 @@ class SharedMemory:
         changing = [operand for operand in signature.inputs if not operand.constant]
         self.pools = [self._array(_pool(operand)) for operand in changing]
 
-    def _array(self, operand: Operand) -> Array:
+    def _array(self, operand: KernelOperand) -> Array:
         begin, self._end = self._end, self._end + _whole_pages(operand)
         dtype = np.dtype(operand.dtype)
         flat = np.frombuffer(self._mapped, dtype, prod(operand.shape), begin)
@@ -65,10 +65,12 @@ def shared_memory(signature: Signature) -> SharedMemory:
         os.close(file)
 
 
-def _pool(operand: Operand) -> Operand:
-    return Operand(operand.name, operand.dtype, (pool_size(prod(operand.shape)),), operand.index)
+def _pool(operand: KernelOperand) -> KernelOperand:
+    return KernelOperand(
+        operand.name, operand.dtype, (pool_size(prod(operand.shape)),), operand.index
+    )
 
 
-def _whole_pages(operand: Operand) -> int:
+def _whole_pages(operand: KernelOperand) -> int:
     size = np.dtype(operand.dtype).itemsize * max(1, prod(operand.shape))
     return -(-size // PAGE) * PAGE

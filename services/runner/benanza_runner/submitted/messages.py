@@ -14,8 +14,8 @@ class Begin(msgspec.Struct, frozen=True, tag=True):
     memory_bytes: int
 
 
-class Load(msgspec.Struct, frozen=True, tag=True):
-    """Load the kernel. Answered with `Done`."""
+class LoadKernel(msgspec.Struct, frozen=True, tag=True):
+    """LoadKernel the kernel. Answered with `Done`."""
 
 
 class Prepare(msgspec.Struct, frozen=True, tag=True):
@@ -36,7 +36,7 @@ class Arrange(msgspec.Struct, frozen=True, tag=True):
 
 
 class Run(msgspec.Struct, frozen=True, tag=True):
-    """Call it until the flag is set. Answered with `Called`."""
+    """Call it until the flag is set. Answered with `CallsMade`."""
 
 
 class Begun(msgspec.Struct, frozen=True, tag=True):
@@ -49,20 +49,20 @@ class Done(msgspec.Struct, frozen=True, tag=True):
     """It went well."""
 
 
-class Called(msgspec.Struct, frozen=True, tag=True):
+class CallsMade(msgspec.Struct, frozen=True, tag=True):
     """So many calls were made."""
 
     calls: int
 
 
-class Refused(msgspec.Struct, frozen=True, tag=True):
+class KernelRefused(msgspec.Struct, frozen=True, tag=True):
     """What the kernel did wrong."""
 
     reason: str
 
 
-Request = Begin | Load | Prepare | Try | Arrange | Run
-Reply = Begun | Done | Called | Refused
+Request = Begin | LoadKernel | Prepare | Try | Arrange | Run
+Reply = Begun | Done | CallsMade | KernelRefused
 
 MOST_BYTES = 1_000_000
 

@@ -30,10 +30,10 @@ from benanza_runner.submitted.messages import (
     Arrange,
     Begin,
     Begun,
-    Called,
-    Load,
+    CallsMade,
+    KernelRefused,
+    LoadKernel,
     Prepare,
-    Refused,
     Reply,
     Request,
     Run,
@@ -167,7 +167,7 @@ class _Referee:
             [self._window(empty=True, stopped=True) for _ in range(OVERHEADS)],
             [self._window(empty=True) for _ in range(OVERHEADS)],
         )
-        self._ask(Load())
+        self._ask(LoadKernel())
         for _ in range(TRIES):
             self._reweigh()
             self._ask(Prepare())
@@ -225,7 +225,7 @@ class _Referee:
             worked_s = self._cpu_s() - cpu_s
             reply = decoded(answer, replies)
         match _accepted(reply):
-            case Called(calls):
+            case CallsMade(calls):
                 return TimedWindow(passed_s * 1e6, worked_s * 1e6, calls)
         raise RefusedError("its process answered what it wasn't asked")
 
@@ -260,8 +260,8 @@ class _Referee:
     def _check(self) -> None:
         """Raises `RefusedError` unless the last call left right results, and its inputs alone."""
         for constant, values in ((False, self._inputs), (True, self._weights)):
-            operands = [each for each in self._signature.inputs if each.constant == constant]
-            if reason := why_written(operands, values, self._shared(constant=constant)):
+            read = [each for each in self._signature.inputs if each.constant == constant]
+            if reason := why_written(read, values, self._shared(constant=constant)):
                 raise RefusedError(reason)
         operands = self._signature.outputs
         expected = self._draws.expected(self._inputs)
@@ -293,6 +293,6 @@ class _Referee:
 
 
 def _accepted(reply: Reply) -> Reply:
-    if isinstance(reply, Refused):
+    if isinstance(reply, KernelRefused):
         raise RefusedError(one_line(short_reason(reply.reason)))
     return reply

@@ -22,7 +22,7 @@ class SignatureError(ValueError):
     """A layer that no kernel can be submitted for; the text says why."""
 
 
-class Operand(msgspec.Struct, frozen=True):
+class KernelOperand(msgspec.Struct, frozen=True):
     """A tensor in row-major order. `constant` says that it is a weight; `index` is its position
     among the layer's tensors.
     """
@@ -37,11 +37,11 @@ class Operand(msgspec.Struct, frozen=True):
 class Signature(msgspec.Struct, frozen=True):
     """The operands of a kernel, which takes the inputs and then the outputs."""
 
-    inputs: tuple[Operand, ...]
-    outputs: tuple[Operand, ...]
+    inputs: tuple[KernelOperand, ...]
+    outputs: tuple[KernelOperand, ...]
 
     @property
-    def weights(self) -> tuple[Operand, ...]:
+    def weights(self) -> tuple[KernelOperand, ...]:
         """The inputs that the model fixes."""
         return tuple([operand for operand in self.inputs if operand.constant])
 
@@ -75,13 +75,15 @@ def _fixed(layer: Layer, index: int) -> bool:
     return layer.tensors[index].constant
 
 
-def _operand(layer: Layer, index: int, letter: str) -> Operand:
+def _operand(layer: Layer, index: int, letter: str) -> KernelOperand:
     assert index != OMITTED, "what is left out is no tensor of the layer"
     tensor = layer.tensors[index]
-    return Operand(f"{letter}{index}", tensor.dtype, tensor.shape, index, letter == "w")
+    return KernelOperand(f"{letter}{index}", tensor.dtype, tensor.shape, index, letter == "w")
 
 
-def _prototype(name: str, read: Iterable[Operand], written: Iterable[Operand] = ()) -> str:
+def _prototype(
+    name: str, read: Iterable[KernelOperand], written: Iterable[KernelOperand] = ()
+) -> str:
     parameters = [f"const {C_TYPES[operand.dtype]} *{operand.name}" for operand in read]
     parameters += [f"{C_TYPES[operand.dtype]} *{operand.name}" for operand in written]
     return f"void {name}({', '.join(parameters)});"

@@ -40,7 +40,7 @@ _FORBIDDEN = {
 """
 
 
-class Watch:
+class KernelWatch:
     """From when it is made on, what the kernel does is looked at."""
 
     def __init__(self) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from benanza_runner.arrays import Array
 from benanza_runner.measuring.error import wrong
-from benanza_runner.submitted.signature import Operand
+from benanza_runner.submitted.signature import KernelOperand
 from benanza_schemas.element_types import FLOATS, PRECISIONS
 from benanza_schemas.layer import Precision
 
@@ -21,7 +21,7 @@ def poison(array: Array) -> None:
 
 
 def why_wrong(
-    operands: Sequence[Operand],
+    operands: Sequence[KernelOperand],
     outputs: Sequence[Array],
     expected: Sequence[Array],
     precision: Precision,
@@ -44,7 +44,9 @@ def relative_error(output: Array, expected: Array) -> float:
     return difference / max(size, float(np.finfo(np.float32).tiny))
 
 
-def why_written(operands: Sequence[Operand], before: Sequence[Array], now: Sequence[Array]) -> str:
+def why_written(
+    operands: Sequence[KernelOperand], before: Sequence[Array], now: Sequence[Array]
+) -> str:
     """Which input was written to, empty if none was."""
     for operand, kept, array in zip(operands, before, now, strict=True):
         if kept.tobytes() != array.tobytes():

@@ -32,11 +32,11 @@ from benanza_runner.submitted.messages import (
     Arrange,
     Begin,
     Begun,
-    Called,
+    CallsMade,
     Done,
-    Load,
+    KernelRefused,
+    LoadKernel,
     Prepare,
-    Refused,
     Reply,
     Request,
     Run,
@@ -44,13 +44,13 @@ from benanza_runner.submitted.messages import (
     encoder,
     requests,
 )
-from benanza_runner.submitted.tampering import Watch
+from benanza_runner.submitted.tampering import KernelWatch
 
 
 class Bench:
     """The kernel and its arrays. Its methods raise what the kernel raises."""
 
-    def __init__(self, begin: Begin, watch: Watch) -> None:
+    def __init__(self, begin: Begin, watch: KernelWatch) -> None:
         self._watch = watch
         self._path = Path(begin.kernel)
         self._memory = SharedMemory(Path(begin.memory), begin.signature)
@@ -131,7 +131,7 @@ def main(referee: int) -> None:
     begin = _request(referee)
     if not isinstance(begin, Begin):
         raise TypeError(f"the first message is a {type(begin).__name__}, not a Begin")
-    watch = Watch()
+    watch = KernelWatch()
     bench = Bench(begin, watch)
     paths = [*readable.of_program(), Path(begin.kernel)]
     confinement = confine_alone(paths, begin.memory_bytes)
@@ -144,21 +144,21 @@ def main(referee: int) -> None:
         _reply(referee, _answer(bench, watch, request))
 
 
-def _answer(bench: Bench, watch: Watch, request: Request) -> Reply:
+def _answer(bench: Bench, watch: KernelWatch, request: Request) -> Reply:
     try:
         reply = _done(bench, request)
-        return Refused(reason) if (reason := watch.reason()) else reply
+        return KernelRefused(reason) if (reason := watch.reason()) else reply
     except KernelError as error:
-        return Refused(watch.reason() or str(error))
+        return KernelRefused(watch.reason() or str(error))
     except MemoryError:
-        return Refused("it takes more memory than it may")
+        return KernelRefused("it takes more memory than it may")
     except BaseException as error:  # noqa: BLE001  # a kernel may raise anything
-        return Refused(watch.reason() or short_reason(f"it raised {_said(error)}"))
+        return KernelRefused(watch.reason() or short_reason(f"it raised {_said(error)}"))
 
 
 def _done(bench: Bench, request: Request) -> Reply:
     match request:
-        case Load():
+        case LoadKernel():
             bench.load()
         case Prepare():
             bench.prepare()
@@ -167,7 +167,7 @@ def _done(bench: Bench, request: Request) -> Reply:
         case Arrange():
             bench.arrange(request.seed, empty=request.empty)
         case Run():
-            return Called(bench.run())
+            return CallsMade(bench.run())
         case Begin():
             raise TypeError("the worker has begun already")
     return Done()

@@ -5,7 +5,7 @@ from rich.text import Text
 
 from benanza.render.table import Column, names, operators, printable, table
 from benanza.render.units import plural, time_unit
-from benanza.results.tasks import SolvedTask, WrittenTasks
+from benanza.tasks.results import SolvedTask, WrittenTasks
 
 
 def print_tasks(console: Console, written: WrittenTasks) -> None:

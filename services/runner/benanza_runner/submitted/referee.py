@@ -59,7 +59,7 @@ WINDOW_S = 0.002
 MOST_US = 1_000_000.0
 """There are fewer windows if they take so long together."""
 
-OVERHEADS = 12
+OVERHEADS = 8
 """Windows without calls, and with calls that do nothing."""
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")

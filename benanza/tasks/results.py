@@ -43,7 +43,7 @@ class WrittenTasks(Result, frozen=True, kw_only=True):
 
 
 class SolvedTask(Result, frozen=True, kw_only=True):
-    """A kernel that solves a task: its time, and the best that was known of others before.
+    """A kernel that solves a task: its time, and the best of a library's calls here.
 
     `stable` is whether the machine did nothing else meanwhile. `unconfined` is what it could have
     reached, since this system can't keep it away.

@@ -3,7 +3,7 @@
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from hashlib import file_digest
@@ -24,7 +24,8 @@ from benanza_runner.onnx_layers.onnx_schemas import UnknownVersionError
 from benanza_runner.onnx_layers.precision import PrecisionError, retyped
 from benanza_runner.reasons import short_reason
 from benanza_runner.runtimes import open_runtime
-from benanza_runner.submitted.referee import KernelLimits, RefusedError, TimedKernel, judged
+from benanza_runner.submitted.outcome import KernelLimits, RefusedError, TimedKernel
+from benanza_runner.submitted.referee import judged
 from benanza_runner.submitted.signature import SignatureError, signature_of
 from benanza_runner.variants import timed_variant, warm
 from benanza_schemas.events import MARK, LayerMeasured, System, Variant, event_id
@@ -77,6 +78,7 @@ def solve(
             for event in events_of(log, RESULTS, LayerMeasured, key)
             if (event.system, event.precision) == (system, task.precision)
             for variant in warm(event.variants)
+            if variant.library != SUBMITTED
         ]
         variant = _variant(algorithm, timed, known)
         _check_light(task, variant)
@@ -116,14 +118,13 @@ def _this_system(task: Task, settings: Settings) -> System:
     return system
 
 
-def _variant(algorithm: str, timed: TimedKernel, known: Iterable[Variant]) -> Variant:
+def _variant(algorithm: str, timed: TimedKernel, known: Sequence[Variant]) -> Variant:
     """The kernel has feature maps in ONNX's layout. Where a library's variant of it has them
     changed for its neighbours, this one's have to be, too.
     """
     own = timed_variant(SUBMITTED, algorithm, timed.samples_us, StoppedBy.FIXED)
-    others = [each for each in known if each.library != SUBMITTED]
-    plain = [each for each in others if each.layout in ("", "NCHW")]
-    if others and not plain:
+    plain = [each for each in known if each.layout in ("", "NCHW")]
+    if known and not plain:
         raise BenanzaError("this layer was measured only in layouts that a kernel can't have here")
     for each in plain:
         return msgspec.structs.replace(

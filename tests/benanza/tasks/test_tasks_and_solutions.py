@@ -14,7 +14,7 @@ from benanza.tasks import solve as solving
 from benanza.tasks.task import read_task
 from benanza_backbone.event_log.readable import events_of
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
-from benanza_runner.submitted.referee import TimedKernel
+from benanza_runner.submitted.outcome import TimedKernel
 from benanza_schemas.events import LayerMeasured
 from benanza_schemas.topics import RESULTS
 from benanza_schemas.vocabulary import SUBMITTED

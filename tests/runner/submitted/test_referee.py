@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from benanza_runner.onnx_layers.precision import retyped
-from benanza_runner.submitted.referee import KernelLimits, RefusedError, TimedKernel, judged
+from benanza_runner.submitted.outcome import KernelLimits, RefusedError, TimedKernel
+from benanza_runner.submitted.referee import judged
 from benanza_runner.submitted.signature import signature_of
 from benanza_schemas.layer import Layer, Operator, Precision, Tensor
 
@@ -186,6 +187,11 @@ def test_a_right_kernel_is_timed(tmp_path: Path) -> None:
     assert len(timed.samples_us) == 5
     assert all(0 < us < 2_000 for us in timed.samples_us)
     assert not timed.unconfined
+
+
+def test_what_it_sleeps_counts(tmp_path: Path) -> None:
+    source = f"import time\nimport numpy as np\ndef run(x, w): time.sleep(0.003); return {RIGHT}"
+    assert min(judge(tmp_path, source).samples_us) > 2_000
 
 
 def test_one_that_writes_to_its_destination_may_be_told_of_weights(tmp_path: Path) -> None:

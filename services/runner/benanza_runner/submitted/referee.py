@@ -5,20 +5,20 @@ compute, the clock, and when it is to stop are here. Nobody in the worker's proc
 is the last of a window; of this one all outputs are compared, so that each call has to be right.
 """
 
+import os
 import resource
 import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from benanza_backbone.worker import frames
 from benanza_backbone.worker.process import WorkerError, WorkerProcess, decoded
 from benanza_runner.arrays import Array
-from benanza_runner.machine_load import machine_load
+from benanza_runner.machine_load import longest_wait_s, machine_load
 from benanza_runner.measuring.busy import Load as MachineLoad
 from benanza_runner.measuring.busy import as_environment, busy_between
 from benanza_runner.reasons import short_reason
@@ -41,6 +41,7 @@ from benanza_runner.submitted.messages import (
     encoder,
     replies,
 )
+from benanza_runner.submitted.outcome import KernelLimits, RefusedError, TimedKernel
 from benanza_runner.submitted.signature import Signature
 from benanza_runner.submitted.verdict import poison, why_written, why_wrong
 from benanza_runner.submitted.windows import TimedWindow, cpu_clock, overhead, samples_us
@@ -66,31 +67,6 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 LATE_S = 0.1
 """So long after a window it is looked whether a wrong result has become right since."""
-
-
-class KernelLimits(NamedTuple):
-    """How many seconds it may take to start, and to do what is asked, and how many bytes of memory
-    the process may have for data.
-    """
-
-    start_seconds: float = 60.0
-    seconds: float = 30.0
-    memory_bytes: int = 2_000_000_000
-
-
-class RefusedError(Exception):
-    """The kernel doesn't count; the text says why."""
-
-
-class TimedKernel(NamedTuple):
-    """Times of one call in microseconds, how many calls there were, what was seen around them, and
-    what the kernel could have reached because this system can't keep it away.
-    """
-
-    samples_us: tuple[float, ...]
-    calls: int
-    environment: dict[str, str]
-    unconfined: tuple[str, ...]
 
 
 def judged(
@@ -214,19 +190,24 @@ class _Referee:
         socket = self._worker.socket.fileno()
         message = encoder.encode(Run())
         with self._answering() as deadline:
-            cpu_s, begun_s = self._cpu_s(), time.perf_counter()
+            waited_s, cpu_s = longest_wait_s(self._worker.pid), self._cpu_s()
+            begun_s = time.perf_counter()
             frames.send(socket, message, deadline)
             time.sleep(length_s)
             while not self._memory.begun[0] and self._is_waited_for(deadline):
                 time.sleep(length_s)
             self._memory.stop[0] = 1
+            # From here on this process waits for the answer, and then perhaps for a processor.
+            own_s = longest_wait_s(os.getpid())
             answer = frames.receive(socket, MOST_BYTES, deadline)
             passed_s = time.perf_counter() - begun_s
             worked_s = self._cpu_s() - cpu_s
+            waited_s = longest_wait_s(self._worker.pid) - waited_s
+            waited_s += longest_wait_s(os.getpid()) - own_s
             reply = decoded(answer, replies)
         match _accepted(reply):
             case CallsMade(calls):
-                return TimedWindow(passed_s * 1e6, worked_s * 1e6, calls)
+                return TimedWindow(passed_s * 1e6, worked_s * 1e6, waited_s * 1e6, calls)
         raise RefusedError("its process answered what it wasn't asked")
 
     def _is_waited_for(self, deadline: float) -> bool:

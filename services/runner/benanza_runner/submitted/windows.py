@@ -12,21 +12,22 @@ _OF_PROCESS = 2
 
 
 class TimedWindow(NamedTuple):
-    """How much time passed in a window, how long all threads of the worker worked meanwhile, in
-    microseconds, and how many calls it had.
+    """How much time passed in a window, how long all threads of the worker worked meanwhile, and
+    how long it and the referee waited for a processor, in microseconds; and how many calls it had.
     """
 
     passed_us: float
     worked_us: float
+    waited_us: float
     calls: int
 
     @property
     def us(self) -> float:
-        """What it takes where nobody else has the processors: a call can wait for nothing but
-        these, so that what one thread did takes as long as that worked. Of several threads that
-        worked at the same time, the time that passed counts.
+        """What it takes where nobody else has the processors: what passed less the waiting for
+        them, but no less than what one thread worked. Of several that worked at the same time, the
+        time that passed counts; and so does any other waiting.
         """
-        return min(self.passed_us, self.worked_us)
+        return min(self.passed_us, max(self.worked_us, self.passed_us - self.waited_us))
 
 
 class Overhead(NamedTuple):

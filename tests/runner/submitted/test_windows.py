@@ -15,7 +15,7 @@ from benanza_runner.submitted.windows import (
 def test_what_one_thread_worked_counts_and_of_several_the_time_that_passed() -> None:
     assert TimedWindow(passed_us=900.0, worked_us=200.0, waited_us=750.0, calls=1).us == 200.0
     assert TimedWindow(passed_us=900.0, worked_us=1700.0, waited_us=0.0, calls=1).us == 900.0
-    assert TimedWindow(passed_us=900.0, worked_us=200.0, waited_us=0.0, calls=1).us == 900.0
+    assert TimedWindow(passed_us=900.0, worked_us=200.0, waited_us=500.0, calls=1).us == 900.0
 
 
 def test_the_least_overhead_is_taken_off() -> None:

@@ -5,7 +5,6 @@ compute, the clock, and when it is to stop are here. Nobody in the worker's proc
 is the last of a window; of this one all outputs are compared, so that each call has to be right.
 """
 
-import os
 import resource
 import secrets
 import time
@@ -197,13 +196,10 @@ class _Referee:
             while not self._memory.begun[0] and self._is_waited_for(deadline):
                 time.sleep(length_s)
             self._memory.stop[0] = 1
-            # From here on this process waits for the answer, and then perhaps for a processor.
-            own_s = longest_wait_s(os.getpid())
             answer = frames.receive(socket, MOST_BYTES, deadline)
             passed_s = time.perf_counter() - begun_s
             worked_s = self._cpu_s() - cpu_s
             waited_s = longest_wait_s(self._worker.pid) - waited_s
-            waited_s += longest_wait_s(os.getpid()) - own_s
             reply = decoded(answer, replies)
         match _accepted(reply):
             case CallsMade(calls):

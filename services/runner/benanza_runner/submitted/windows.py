@@ -8,12 +8,15 @@ from benanza_runner.onnxruntime.copies_timer import least_of_each
 SAMPLES = 5
 """Each is the least of a few windows, as the times of ONNX Runtime are of calls."""
 
+BUSY = 0.9
+"""The share of a window for which a worker that is never idle works, or waits for a processor."""
+
 _OF_PROCESS = 2
 
 
 class TimedWindow(NamedTuple):
     """How much time passed in a window, how long all threads of the worker worked meanwhile, and
-    how long it and the referee waited for a processor, in microseconds; and how many calls it had.
+    how long one of these waited for a processor, in microseconds; and how many calls it had.
     """
 
     passed_us: float
@@ -23,11 +26,13 @@ class TimedWindow(NamedTuple):
 
     @property
     def us(self) -> float:
-        """What it takes where nobody else has the processors: what passed less the waiting for
-        them, but no less than what one thread worked. Of several that worked at the same time, the
-        time that passed counts; and so does any other waiting.
+        """What it takes where nobody else has the processors. A thread that worked, and otherwise
+        waited for one, would have taken as long as it worked. Where it was idle besides, or where
+        several worked at the same time, the time that passed counts.
         """
-        return min(self.passed_us, max(self.worked_us, self.passed_us - self.waited_us))
+        if self.worked_us + self.waited_us < BUSY * self.passed_us:
+            return self.passed_us
+        return min(self.passed_us, self.worked_us)
 
 
 class Overhead(NamedTuple):

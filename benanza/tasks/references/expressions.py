@@ -6,9 +6,9 @@ An expression reads `{0}`, `{1}`, … for inputs. Floats are of float32 througho
 from collections.abc import Callable, Mapping
 from math import sqrt
 
-from benanza.tasks.references.operation import NoReferenceError, Operation
+from benanza.tasks.references.operation import NoReferenceError, ReferredOperation
 
-Expression = Callable[[Operation], str]
+Expression = Callable[[ReferredOperation], str]
 
 ARITHMETIC: Mapping[str, str] = {
     "Add": "{0} + {1}",
@@ -36,23 +36,23 @@ def plain(template: str) -> Expression:
     return lambda operation: template.format(*operation.names)
 
 
-def summed(operation: Operation) -> str:
+def summed(operation: ReferredOperation) -> str:
     """The sum of any number of inputs."""
     return " + ".join(operation.names)
 
 
-def divided(operation: Operation) -> str:
+def divided(operation: ReferredOperation) -> str:
     """Integers are rounded to zero, which the signs here forbid to differ."""
     whole = "int" in operation.out_dtype()
     return f"{operation.names[0]} {'//' if whole else '/'} {operation.names[1]}"
 
 
-def reshaped(operation: Operation) -> str:
+def reshaped(operation: ReferredOperation) -> str:
     """Whatever changes the shape alone."""
     return f"{operation.names[0]}.reshape({operation.out_shape()})"
 
 
-def sliced(operation: Operation) -> str:
+def sliced(operation: ReferredOperation) -> str:
     """A Slice whose ends the model fixes."""
     starts, ends = operation.known(1, "starts"), operation.known(2, "ends")
     if starts is None or ends is None:
@@ -70,7 +70,7 @@ def sliced(operation: Operation) -> str:
     return f"{operation.names[0]}[{', '.join(parts)}]"
 
 
-def split(operation: Operation) -> str:
+def split(operation: ReferredOperation) -> str:
     """The parts of a Split, as a tuple."""
     axis = operation.operator.integer("axis", 0) % len(operation.shape())
     parts, start = [], 0
@@ -81,7 +81,9 @@ def split(operation: Operation) -> str:
     return f"({', '.join(parts)},)"
 
 
-def shifted(expression: str, operation: Operation, scale: int, bias: int, *, axis: int) -> str:
+def shifted(
+    expression: str, operation: ReferredOperation, scale: int, bias: int, *, axis: int
+) -> str:
     """Times a scale and plus a bias, each along one axis of the first input or behind it."""
     rank = len(operation.shape())
 
@@ -97,7 +99,7 @@ def shifted(expression: str, operation: Operation, scale: int, bias: int, *, axi
     return f"{expression} + {along(bias)}" if operation.has(bias) else expression
 
 
-def convolved(operation: Operation) -> str:
+def convolved(operation: ReferredOperation) -> str:
     """A convolution with its bias."""
     at = operation.windows(operation.shape(1)[2:])
     groups = operation.operator.integer("group", 1)
@@ -106,14 +108,14 @@ def convolved(operation: Operation) -> str:
     return shifted(found, operation, len(operation.names), 2, axis=1)
 
 
-def pooled_greatest(operation: Operation) -> str:
+def pooled_greatest(operation: ReferredOperation) -> str:
     """A MaxPool."""
     at = operation.windows(operation.operator.integers("kernel_shape"))
     x = operation.names[0]
     return f"greatest_pool({x}, {at.kernel}, {at.strides}, {at.dilations}, {at.pads})"
 
 
-def pooled_average(operation: Operation) -> str:
+def pooled_average(operation: ReferredOperation) -> str:
     """An AveragePool."""
     at = operation.windows(operation.operator.integers("kernel_shape"))
     all_count = operation.operator.integer("count_include_pad", 0)
@@ -122,7 +124,7 @@ def pooled_average(operation: Operation) -> str:
     return f"average_pool({x}, {at.kernel}, {at.strides}, {at.dilations}, {at.pads}, {counted})"
 
 
-def general_product(operation: Operation) -> str:
+def general_product(operation: ReferredOperation) -> str:
     """A Gemm."""
     operator = operation.operator
     a, b = (
@@ -137,7 +139,7 @@ def general_product(operation: Operation) -> str:
     return f"{product} + {c}" if beta == 1.0 else f"{product} + {beta!r} * {c}"
 
 
-def layer_normalised(operation: Operation) -> str:
+def layer_normalised(operation: ReferredOperation) -> str:
     """A LayerNormalization, of which the first result alone is known."""
     rank = len(operation.shape())
     axis = operation.operator.integer("axis", -1) % rank
@@ -146,7 +148,7 @@ def layer_normalised(operation: Operation) -> str:
     return shifted(found, operation, 1, 2, axis=axis)
 
 
-def channel_axis(operation: Operation) -> int:
+def channel_axis(operation: ReferredOperation) -> int:
     """The axis of a BatchNormalization's channels: the second, or in a group with a product the
     last, where the group leaves out the view that made it the second.
     """
@@ -159,7 +161,7 @@ def channel_axis(operation: Operation) -> int:
     return found[0]
 
 
-def instance_normalised(operation: Operation) -> str:
+def instance_normalised(operation: ReferredOperation) -> str:
     """An InstanceNormalization."""
     axes = tuple(range(2, len(operation.shape())))
     epsilon = operation.operator.number("epsilon", 1e-5)
@@ -167,7 +169,7 @@ def instance_normalised(operation: Operation) -> str:
     return shifted(found, operation, 1, 2, axis=1)
 
 
-def softmax_axis(operation: Operation) -> int:
+def softmax_axis(operation: ReferredOperation) -> int:
     """The axis of a Softmax. Raises `NoReferenceError` for an older one of several axes."""
     rank = len(operation.shape())
     old = operation.operator.version < 13
@@ -177,7 +179,7 @@ def softmax_axis(operation: Operation) -> int:
     return axis
 
 
-def attended(operation: Operation) -> str:
+def attended(operation: ReferredOperation) -> str:
     """An Attention without a cache over operands of four axes."""
     operator = operation.operator
     if any(operation.has(slot) for slot in (4, 5, 6)) or operator.number("softcap", 0.0):

@@ -10,7 +10,7 @@ from benanza.tasks.references.expressions import (
     shifted,
     softmax_axis,
 )
-from benanza.tasks.references.operation import NoReferenceError, Operation
+from benanza.tasks.references.operation import NoReferenceError, ReferredOperation
 from benanza_schemas.element_types import FLOATS, FROM_ONNX
 
 _UNARY = {
@@ -42,7 +42,7 @@ _UNARY = {
 
 
 def _reduced(function: str) -> Expression:
-    def expression(operation: Operation) -> str:
+    def expression(operation: ReferredOperation) -> str:
         keeps = bool(operation.operator.integer("keepdims", 1))
         x = operation.names[0]
         return function.format(x=x, over=f"{operation.axes(1)}, keepdims={keeps}")
@@ -51,7 +51,7 @@ def _reduced(function: str) -> Expression:
 
 
 def _many(function: str) -> Expression:
-    def expression(operation: Operation) -> str:
+    def expression(operation: ReferredOperation) -> str:
         found, *others = operation.names
         for name in others:
             found = f"np.{function}({found}, {name})"
@@ -60,7 +60,7 @@ def _many(function: str) -> Expression:
     return expression
 
 
-def _clipped(operation: Operation) -> str:
+def _clipped(operation: ReferredOperation) -> str:
     ends = [operation.names[slot] if operation.has(slot) else "None" for slot in (1, 2)]
     if operation.operator.version < 11:
         low, high = (operation.operator.attribute(name) for name in ("min", "max"))
@@ -70,23 +70,23 @@ def _clipped(operation: Operation) -> str:
     return f"np.clip({operation.names[0]}, {ends[0]}, {ends[1]})"
 
 
-def _leaky(operation: Operation) -> str:
+def _leaky(operation: ReferredOperation) -> str:
     alpha, x = operation.operator.number("alpha", 0.01), operation.names[0]
     return f"np.where({x} < 0, {alpha!r} * {x}, {x})"
 
 
-def _exponential(operation: Operation) -> str:
+def _exponential(operation: ReferredOperation) -> str:
     alpha, x = operation.operator.number("alpha", 1.0), operation.names[0]
     return f"np.where({x} < 0, {alpha!r} * np.expm1(np.minimum({x}, 0)), {x})"
 
 
-def _hard_sigmoid(operation: Operation) -> str:
+def _hard_sigmoid(operation: ReferredOperation) -> str:
     operator = operation.operator
     alpha, beta = operator.number("alpha", 0.2), operator.number("beta", 0.5)
     return f"np.clip({alpha!r} * {operation.names[0]} + {beta!r}, 0, 1)"
 
 
-def _gelu(operation: Operation) -> str:
+def _gelu(operation: ReferredOperation) -> str:
     x = operation.names[0]
     if operation.operator.text("approximate", "none") == "tanh":
         inner = f"0.7978845608028654 * ({x} + 0.044715 * {x} ** 3)"
@@ -94,25 +94,25 @@ def _gelu(operation: Operation) -> str:
     return f"0.5 * {x} * (1 + error_function({x} / 1.4142135623730951))"
 
 
-def _transposed(operation: Operation) -> str:
+def _transposed(operation: ReferredOperation) -> str:
     order = tuple(reversed(range(len(operation.shape()))))
     return f"{operation.names[0]}.transpose{operation.operator.integers('perm', order)}"
 
 
-def _joined(operation: Operation) -> str:
+def _joined(operation: ReferredOperation) -> str:
     return f"np.concatenate(({', '.join(operation.names)},), {operation.operator.integer('axis')})"
 
 
-def _gathered(operation: Operation) -> str:
+def _gathered(operation: ReferredOperation) -> str:
     axis = operation.operator.integer("axis", 0)
     return f"np.take({operation.names[0]}, {operation.names[1]}, {axis})"
 
 
-def _expanded(operation: Operation) -> str:
+def _expanded(operation: ReferredOperation) -> str:
     return f"np.broadcast_to({operation.names[0]}, {operation.out_shape()})"
 
 
-def _padded(operation: Operation) -> str:
+def _padded(operation: ReferredOperation) -> str:
     if operation.operator.text("mode", "constant") != "constant" or operation.has(3):
         raise NoReferenceError("Pad is of another kind than with a constant")
     pads = operation.known(1, "pads") or []
@@ -124,7 +124,7 @@ def _padded(operation: Operation) -> str:
     return f"np.pad({operation.names[0]}, {pairs}, constant_values={value})"
 
 
-def _batch_normalised(operation: Operation) -> str:
+def _batch_normalised(operation: ReferredOperation) -> str:
     epsilon = operation.operator.number("epsilon", 1e-5)
     axis = channel_axis(operation)
     wanted = (-1,) + (1,) * (len(operation.shape()) - 1 - axis)
@@ -133,28 +133,28 @@ def _batch_normalised(operation: Operation) -> str:
     return shifted(found, operation, 1, 2, axis=axis)
 
 
-def _response_normalised(operation: Operation) -> str:
+def _response_normalised(operation: ReferredOperation) -> str:
     operator = operation.operator
     numbers = (operator.number(n, d) for n, d in (("alpha", 1e-4), ("beta", 0.75), ("bias", 1.0)))
     size = operator.integer("size")
     return f"response_normalised({operation.names[0]}, {size}, {', '.join(map(repr, numbers))})"
 
 
-def _softmax(operation: Operation) -> str:
+def _softmax(operation: ReferredOperation) -> str:
     return f"soft_maximum({operation.names[0]}, {softmax_axis(operation)})"
 
 
-def _log_softmax(operation: Operation) -> str:
+def _log_softmax(operation: ReferredOperation) -> str:
     return f"np.log({_softmax(operation)})"
 
 
-def _cast(operation: Operation) -> str:
+def _cast(operation: ReferredOperation) -> str:
     dtype = FROM_ONNX.get(operation.operator.integer("to"), "")
     kept = "float32" if dtype in FLOATS else dtype
     return f"{operation.names[0]}.astype(np.{'bool_' if kept == 'bool' else kept})"
 
 
-def _einsum(operation: Operation) -> str:
+def _einsum(operation: ReferredOperation) -> str:
     return f"np.einsum({operation.operator.text('equation', '')!r}, {', '.join(operation.names)})"
 
 

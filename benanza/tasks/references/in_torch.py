@@ -10,7 +10,7 @@ from benanza.tasks.references.expressions import (
     shifted,
     softmax_axis,
 )
-from benanza.tasks.references.operation import NoReferenceError, Operation
+from benanza.tasks.references.operation import NoReferenceError, ReferredOperation
 from benanza_schemas.element_types import FLOATS, FROM_ONNX
 
 _UNARY = {
@@ -42,7 +42,7 @@ _UNARY = {
 
 
 def _reduced(function: str) -> Expression:
-    def expression(operation: Operation) -> str:
+    def expression(operation: ReferredOperation) -> str:
         keeps = bool(operation.operator.integer("keepdims", 1))
         x = operation.names[0]
         return function.format(x=x, over=f"{operation.axes(1)}, keepdim={keeps}")
@@ -51,7 +51,7 @@ def _reduced(function: str) -> Expression:
 
 
 def _many(function: str) -> Expression:
-    def expression(operation: Operation) -> str:
+    def expression(operation: ReferredOperation) -> str:
         found, *others = operation.names
         for name in others:
             found = f"torch.{function}({found}, {name})"
@@ -60,7 +60,7 @@ def _many(function: str) -> Expression:
     return expression
 
 
-def _clipped(operation: Operation) -> str:
+def _clipped(operation: ReferredOperation) -> str:
     ends = [operation.names[slot] if operation.has(slot) else "None" for slot in (1, 2)]
     if operation.operator.version < 11:
         low, high = (operation.operator.attribute(name) for name in ("min", "max"))
@@ -70,38 +70,38 @@ def _clipped(operation: Operation) -> str:
     return f"torch.clamp({operation.names[0]}, {ends[0]}, {ends[1]})"
 
 
-def _leaky(operation: Operation) -> str:
+def _leaky(operation: ReferredOperation) -> str:
     alpha = operation.operator.number("alpha", 0.01)
     return f"torch.nn.functional.leaky_relu({operation.names[0]}, {alpha!r})"
 
 
-def _exponential(operation: Operation) -> str:
+def _exponential(operation: ReferredOperation) -> str:
     alpha = operation.operator.number("alpha", 1.0)
     return f"torch.nn.functional.elu({operation.names[0]}, {alpha!r})"
 
 
-def _hard_sigmoid(operation: Operation) -> str:
+def _hard_sigmoid(operation: ReferredOperation) -> str:
     operator = operation.operator
     alpha, beta = operator.number("alpha", 0.2), operator.number("beta", 0.5)
     return f"torch.clamp({alpha!r} * {operation.names[0]} + {beta!r}, 0, 1)"
 
 
-def _gelu(operation: Operation) -> str:
+def _gelu(operation: ReferredOperation) -> str:
     approximate = operation.operator.text("approximate", "none")
     return f"torch.nn.functional.gelu({operation.names[0]}, approximate={approximate!r})"
 
 
-def _transposed(operation: Operation) -> str:
+def _transposed(operation: ReferredOperation) -> str:
     rank = len(operation.shape())
     order = operation.operator.integers("perm", tuple(range(rank))[::-1])
     return f"{operation.names[0]}.permute{order}"
 
 
-def _joined(operation: Operation) -> str:
+def _joined(operation: ReferredOperation) -> str:
     return f"torch.cat(({', '.join(operation.names)},), {operation.operator.integer('axis')})"
 
 
-def _gathered(operation: Operation) -> str:
+def _gathered(operation: ReferredOperation) -> str:
     axis = operation.operator.integer("axis", 0) % len(operation.shape())
     indices = operation.names[1]
     size = operation.shape()[axis]
@@ -111,11 +111,11 @@ def _gathered(operation: Operation) -> str:
     return f"torch.index_select({operation.names[0]}, {axis}, {flat}).reshape({shape})"
 
 
-def _expanded(operation: Operation) -> str:
+def _expanded(operation: ReferredOperation) -> str:
     return f"{operation.names[0]}.expand({operation.out_shape()})"
 
 
-def _padded(operation: Operation) -> str:
+def _padded(operation: ReferredOperation) -> str:
     if operation.operator.text("mode", "constant") != "constant" or operation.has(3):
         raise NoReferenceError("Pad is of another kind than with a constant")
     pads = operation.known(1, "pads") or []
@@ -128,7 +128,7 @@ def _padded(operation: Operation) -> str:
     )
 
 
-def _batch_normalised(operation: Operation) -> str:
+def _batch_normalised(operation: ReferredOperation) -> str:
     epsilon = operation.operator.number("epsilon", 1e-5)
     axis = channel_axis(operation)
     wanted = (-1,) + (1,) * (len(operation.shape()) - 1 - axis)
@@ -137,7 +137,7 @@ def _batch_normalised(operation: Operation) -> str:
     return shifted(f"({x} - {mean}.reshape{wanted}) / {root}", operation, 1, 2, axis=axis)
 
 
-def _response_normalised(operation: Operation) -> str:
+def _response_normalised(operation: ReferredOperation) -> str:
     operator = operation.operator
     numbers = (operator.number(n, d) for n, d in (("alpha", 1e-4), ("beta", 0.75), ("bias", 1.0)))
     size = operator.integer("size")
@@ -151,12 +151,12 @@ def _softmax(function: str) -> Expression:
     return lambda operation: f"torch.{function}({operation.names[0]}, {softmax_axis(operation)})"
 
 
-def _cast(operation: Operation) -> str:
+def _cast(operation: ReferredOperation) -> str:
     dtype = FROM_ONNX.get(operation.operator.integer("to"), "")
     return f"{operation.names[0]}.to(torch.{'float32' if dtype in FLOATS else dtype})"
 
 
-def _einsum(operation: Operation) -> str:
+def _einsum(operation: ReferredOperation) -> str:
     equation = operation.operator.text("equation", "")
     return f"torch.einsum({equation!r}, {', '.join(operation.names)})"
 

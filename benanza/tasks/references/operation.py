@@ -16,7 +16,7 @@ class NoReferenceError(ValueError):
     """No reference can be written; the text says for what, and why."""
 
 
-class WindowPlaces(NamedTuple):
+class LaidWindows(NamedTuple):
     """How windows lie over the axes behind the first two: `pads` before and after each axis are
     enough for all of them; `counted` are those that the model asks for.
     """
@@ -28,7 +28,7 @@ class WindowPlaces(NamedTuple):
     counted: Pads
 
 
-class Operation(NamedTuple):
+class ReferredOperation(NamedTuple):
     """An operator with the names of what it reads, `""` where it is left out, and its layer."""
 
     operator: Operator
@@ -71,7 +71,7 @@ class Operation(NamedTuple):
         rank = len(self.shape())
         return tuple(sorted(axis % rank for axis in named)) if named else tuple(range(rank))
 
-    def windows(self, kernel: Sequence[int]) -> WindowPlaces:
+    def windows(self, kernel: Sequence[int]) -> LaidWindows:
         """Those of a convolution or a pooling."""
         operator, sizes, places = self.operator, self.shape()[2:], self.out_shape()[2:]
         ones = (1,) * len(kernel)
@@ -95,13 +95,13 @@ class Operation(NamedTuple):
         ]
         counted = list(zip(before, after, strict=True))
         enough = list(zip(before, needed, strict=True))
-        return WindowPlaces(tuple(kernel), strides, dilations, enough, counted)
+        return LaidWindows(tuple(kernel), strides, dilations, enough, counted)
 
 
-def operations(layer: Layer, names: dict[int, str]) -> list[Operation]:
+def operations(layer: Layer, names: dict[int, str]) -> list[ReferredOperation]:
     """The operators of a layer, whose tensors have these names."""
     return [
-        Operation(each, tuple([names.get(i, "") for i in each.inputs]), layer)
+        ReferredOperation(each, tuple([names.get(i, "") for i in each.inputs]), layer)
         for each in layer.operators
     ]
 

@@ -17,7 +17,7 @@ from benanza.tasks.references.in_numpy import NUMPY
 from benanza.tasks.references.in_torch import TORCH
 from benanza.tasks.references.operation import (
     NoReferenceError,
-    Operation,
+    ReferredOperation,
     operations,
     written,
 )
@@ -65,7 +65,7 @@ def reference(layer: Layer, signature: Signature, library: Library) -> str:
     return "\n\n\n".join(["\n\n".join([title, "\n".join(imports)]), *helpers, run]) + "\n"
 
 
-def _lines(operation: Operation, names: Mapping[int, str], library: Library) -> list[str]:
+def _lines(operation: ReferredOperation, names: Mapping[int, str], library: Library) -> list[str]:
     operator = operation.operator
     expression: Expression | None = _IN[library].get(operator.op_type)
     if operator.domain or expression is None:

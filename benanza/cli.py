@@ -37,6 +37,8 @@ from benanza.commands.running.gate import gate
 from benanza.commands.running.run import run
 from benanza.commands.running.serve import serve
 from benanza.commands.suites.suite import suite
+from benanza.commands.tasks.solve import solve
+from benanza.commands.tasks.tasks import tasks
 from benanza.installation.commit import built_from
 from benanza_backbone.errors import BenanzaError
 
@@ -107,6 +109,8 @@ for command in (
     export,
     publish,
     suite,
+    tasks,
+    solve,
     status,
     dead_letters,
     replay,

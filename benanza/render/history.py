@@ -13,6 +13,7 @@ from benanza.render.table import Column, html, printable, table
 from benanza.render.units import TimeUnit, plural, time_unit
 from benanza.results.bounds import History
 from benanza_backbone.clickhouse.bounds import BoundVersion
+from benanza_schemas.vocabulary import SUBMITTED
 
 PAUSE = timedelta(minutes=10)
 """The longest time between two versions of one run: few layers take as long."""
@@ -112,4 +113,7 @@ def _moved_by(version: BoundVersion) -> str:
     if version.moved_by != "measurement":
         return version.moved_by
     layer = named_layer(version.layer, version.op)
+    if version.library == SUBMITTED:
+        author, _, kernel = version.algorithm.partition("/")
+        return f"{layer}, by {author}: {kernel}"
     return f"{layer}: {version.failure}" if version.failure else layer

@@ -9,6 +9,13 @@ from enum import StrEnum
 GENERATED = "cupy"
 """The library of variants that are kernels which the runner generated; CuPy compiles them."""
 
+SUBMITTED = "submitted"
+"""The library of variants that are kernels which somebody submitted. Their algorithm is
+`AUTHOR/FILE` with the first digits of the file's SHA-256.
+"""
+
+OF_NO_LIBRARY = frozenset({GENERATED, SUBMITTED})
+"""What stands for a library in variants that are no library's calls."""
 
 STATE_AS_WRITTEN = "state as written"
 """The rule of groups that are no groups but what a model has where a state is kept in place: the

@@ -1,5 +1,6 @@
 """Imports, own measurements and withdrawals in any order: of each layer what was measured here
-counts, or else what was imported after the last withdrawal of its file.
+counts, or else what was imported after the last withdrawal of its file; submitted kernels count,
+too.
 """
 
 from collections.abc import Iterable
@@ -17,8 +18,10 @@ from benanza_schemas.events import (
     RecordingWithdrawn,
     SystemMeasured,
     event_id,
+    is_submitted,
     recording_of,
 )
+from benanza_schemas.vocabulary import SUBMITTED
 from tests.analyzer.events import (
     NOW,
     ceilings,
@@ -66,9 +69,16 @@ layers = st.builds(
     ),
     precisions,
 )
+kernels = st.builds(
+    lambda of, us, precision: measured(of, variant(us, library=SUBMITTED), precision=precision),
+    st.sampled_from(["a", "b", "c", "ab"]),
+    st.sampled_from([0.5, 2.5]),
+    precisions,
+)
 systems = st.builds(ceilings, st.sampled_from([1e6, 2e6]), st.just(1e6), precisions)
 events = st.one_of(
     st.builds(marked, st.one_of(layers, systems), st.sampled_from(["", *FILES, *FILES])),
+    st.builds(marked, kernels, st.sampled_from(FILES)),
     st.builds(withdrawn, st.sampled_from(FILES)),
 )
 
@@ -82,7 +92,11 @@ def counting(events: Iterable[AnalyzerEvent]) -> list[AnalyzerEvent]:
         elif isinstance(event, LayerMeasured | SystemMeasured):
             standing.append(event)
     own = {what for event in standing if not recording_of(event) for what in what_of(event)}
-    return [e for e in standing if not recording_of(e) or own.isdisjoint(what_of(e))]
+    return [e for e in standing if always_counts(e) or own.isdisjoint(what_of(e))]
+
+
+def always_counts(event: LayerMeasured | SystemMeasured) -> bool:
+    return not recording_of(event) or (isinstance(event, LayerMeasured) and is_submitted(event))
 
 
 def what_of(event: LayerMeasured | SystemMeasured) -> set[tuple[str, ...]]:

@@ -17,7 +17,7 @@ import yaml
 from benanza.cli import cli
 from benanza_backbone import settings
 from benanza_backbone.clickhouse.connection import parse_address
-from benanza_ingest.confining.confine import MEMORY_BYTES
+from benanza_backbone.confining.confine import MEMORY_BYTES
 from tests.deploy.compose import BESIDE_BYTES, COMPOSE, OURS, ROOT, SERVICES, seconds
 from tests.deploy.image import Dockerfile
 

@@ -15,7 +15,7 @@ from kubernetes_validate import validate
 
 from benanza.cli import cli
 from benanza_backbone import settings
-from benanza_ingest.confining.confine import MEMORY_BYTES
+from benanza_backbone.confining.confine import MEMORY_BYTES
 from tests.deploy.compose import BESIDE_BYTES, OURS, ROOT, SERVICES
 from tests.deploy.image import Dockerfile
 

@@ -1,8 +1,10 @@
 """The SQL of the store's own queries."""
 
-COUNTED = """
+from benanza_schemas.vocabulary import SUBMITTED
+
+COUNTED = f"""
 (
-    imported_from = ''
+    imported_from = '' OR library = '{SUBMITTED}'
     OR (fingerprint, system_id, precision) NOT IN
     (
         SELECT fingerprint, system_id, precision FROM measurements
@@ -11,7 +13,9 @@ COUNTED = """
     )
 )
 """
-"""Whether a row of `measurements` counts: it was measured here, or nothing of its layer was."""
+"""Whether a row of `measurements` counts: it was measured here, or nothing of its layer was. Those
+of submitted kernels always do.
+"""
 
 BOUND_VERSIONS = """
 WITH

@@ -14,7 +14,7 @@ from benanza_schemas.events import (
     System,
 )
 from benanza_schemas.layer import Precision
-from benanza_schemas.vocabulary import GENERATED, CacheState, StoppedBy
+from benanza_schemas.vocabulary import OF_NO_LIBRARY, CacheState, StoppedBy
 
 _MODELS = """
 SELECT
@@ -55,6 +55,8 @@ WHERE architecture_id IN
 GROUP BY architecture_id
 """
 
+_OWN = tuple(sorted(OF_NO_LIBRARY))
+
 _FASTEST = f"""
 SELECT {MEASURED} FROM measurements
 WHERE system_id = {{system:String}}
@@ -70,7 +72,7 @@ WHERE system_id = {{system:String}}
   AND {COUNTED}
 ORDER BY fingerprint, measured_at, event_id, median_us, iqr_us, variant
 LIMIT 1 BY
-    fingerprint, measured_at, event_id, layout, layout_change_us, library = '{GENERATED}',
+    fingerprint, measured_at, event_id, layout, layout_change_us, library IN {_OWN},
     chosen_by_heuristic
 """
 

@@ -104,6 +104,11 @@ class WorkerProcess(Closing):
             self.close()
             raise WorkerError(f"answered what is no answer: {one_line(str(error))}") from None
 
+    @property
+    def pid(self) -> int:
+        """The id of the process."""
+        return self._process.pid
+
     def is_alive(self) -> bool:
         """Whether it hasn't ended by itself, and wasn't closed."""
         return self._process.poll() is None

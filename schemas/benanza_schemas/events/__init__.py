@@ -53,6 +53,7 @@ from benanza_schemas.events.models import (
 from benanza_schemas.events.recordings import (
     MARK,
     RecordingWithdrawn,
+    is_submitted,
     recording_of,
 )
 from benanza_schemas.events.runs import (
@@ -146,5 +147,6 @@ __all__ = [
     "device",
     "event_id",
     "identified",
+    "is_submitted",
     "recording_of",
 ]

@@ -6,6 +6,7 @@ from benanza_schemas.events.event import Event, TimedEvent
 from benanza_schemas.events.measurements import LayerMeasured, SystemMeasured
 from benanza_schemas.events.runs import ModelProfiled, ModelWitnessed
 from benanza_schemas.limits import MaybeHash, Sha256, Time
+from benanza_schemas.vocabulary import SUBMITTED
 
 MARK = "imported_from"
 """What the environment of an imported measurement or profile has the SHA-256 of its file under."""
@@ -24,6 +25,13 @@ class RecordingWithdrawn(TimedEvent, frozen=True, kw_only=True):
     digest: Sha256
     withdrawn_at: Time
     model_id: MaybeHash = ""
+
+
+def is_submitted(event: LayerMeasured) -> bool:
+    """Whether it is the measurement of a kernel that somebody submitted. `recording_of` is the
+    SHA-256 of the kernel's file, then, and takes it back.
+    """
+    return any(variant.library == SUBMITTED for variant in event.variants)
 
 
 def recording_of(event: Event) -> str:

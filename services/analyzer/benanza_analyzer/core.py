@@ -26,6 +26,7 @@ from benanza_schemas.events import (
     ModelIngested,
     RecordingWithdrawn,
     SystemMeasured,
+    is_submitted,
     recording_of,
 )
 from benanza_schemas.layer import Accounting, Precision
@@ -167,7 +168,8 @@ class Analyzer:
                 platform.measurements.name_layouts(event)
                 number = self._catalogue.number(event.fingerprint)
                 of = event.measured_at, recording_of(event)
-                if not platform.measurements.add(number, bests(event), *of):
+                submitted = is_submitted(event)
+                if not platform.measurements.add(number, bests(event), *of, submitted=submitted):
                     return []
                 return [(platform, self._architectures.with_layer(number))]
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from benanza_schemas.events import NOTHING_TRIED, ImageLayout, LayerMeasured, Variant
 from benanza_schemas.times import has_warm_time, time_us
-from benanza_schemas.vocabulary import GENERATED, CacheState
+from benanza_schemas.vocabulary import OF_NO_LIBRARY, CacheState
 
 NOT_MEASURED = "not measured yet on this system"
 NO_LIBRARY_RUNS_IT = "only generated kernels were timed here, no call of cuDNN or cuBLAS"
@@ -27,7 +27,7 @@ STARTED_US = 0.1
 WHICHEVER, FIRST, LAST, BY_LIBRARY = SELECTIONS = range(4)
 """The variants of which the best is taken: all; those whose feature maps have channels first;
 those with channels last, all of them or those of a block; those of a library, which generated
-kernels are not, in whichever layout."""
+and submitted kernels are not, in whichever layout."""
 
 BLOCKED: ImageLayout = "NCHWc"
 """Blocks of channels, the channels of a block last: ONNX Runtime's layout on CPUs."""
@@ -104,7 +104,7 @@ def _times(event: LayerMeasured) -> Iterable[Variant]:
     winners: dict[tuple[str, float | None, bool], Variant] = {}
     for variant in event.variants:
         if has_warm_time(variant):
-            wants = variant.layout, variant.layout_change_us, variant.library == GENERATED
+            wants = variant.layout, variant.layout_change_us, variant.library in OF_NO_LIBRARY
             known = winners.get(wants)
             if known is None or time_us(variant) < time_us(known):
                 winners[wants] = variant
@@ -118,7 +118,7 @@ def _selects(selection: int, variant: Variant) -> bool:
     if selection == WHICHEVER:
         return True
     if selection == BY_LIBRARY:
-        return variant.library != GENERATED
+        return variant.library not in OF_NO_LIBRARY
     return not variant.layout_change_us or layout_of(variant) in (WHICHEVER, selection)
 
 
@@ -227,7 +227,7 @@ class Measurements:
 
     Several measurements of one layer are joined, and their order doesn't matter: the best time
     counts, or, if there is none, the newest failure. Once a layer was measured here, what was
-    imported of it doesn't count.
+    imported of it doesn't count. Submitted kernels always do.
 
     The arrays hold the fields of `Best`: a row for each of `SELECTIONS`, infinite where there is
     no time, and zero at `NOTHING`. They are as long as the catalogue was at the last call of
@@ -244,6 +244,10 @@ class Measurements:
         self._failures: dict[int, tuple[datetime, str]] = {}
         self._imported: dict[int, dict[str, _Outcome]] = {}
         """By recording, of layers that were not measured here."""
+        self._submitted: dict[int, dict[str, _Outcome]] = {}
+        """By the kernel."""
+        self._without_submitted: dict[int, _Outcome] = {}
+        """What else is known of layers with submitted kernels."""
 
     def name_layouts(self, event: LayerMeasured) -> None:
         """Takes the name of the layout with channels last from the variants of a measurement."""
@@ -280,42 +284,57 @@ class Measurements:
         outcome: Sequence[Best] | str,
         measured_at: datetime,
         recording: str = "",
+        *,
+        submitted: bool = False,
     ) -> bool:
         """Adds an outcome as `bests` returns it, and returns whether it changed anything.
 
         `measured_at` decides which of several failures is the newest. `recording` is the digest of
-        the file that the measurement was imported from, empty if it was made here.
+        the file that the measurement was imported from, empty if it was made here; or of the kernel
+        that was `submitted`, which counts beside whatever else was measured.
         """
         self.reach(number + 1)
         if isinstance(outcome, str):
             new = _Outcome(failure=(measured_at, outcome))
         else:
             new = _Outcome(tuple(outcome))
-        before = self._outcome(number)
+        shown = self._outcome(number)
+        before = after = self._without_submitted.get(number, shown)
         imported = self._imported.get(number)
-        if recording and imported is None and before != _NONE:
+        if submitted:
+            self._without_submitted[number] = before
+            of = self._submitted.setdefault(number, {})
+            of[recording] = of.get(recording, _NONE).joined(new)
+        elif recording and imported is None and before != _NONE:
             return False
-        if recording:
+        elif recording:
             of = self._imported.setdefault(number, {})
             of[recording] = of.get(recording, _NONE).joined(new)
-        after = (before if recording or imported is None else _NONE).joined(new)
-        if not recording:
+            after = before.joined(new)
+        else:
+            after = (before if imported is None else _NONE).joined(new)
             self._imported.pop(number, None)
-        self._set(number, after)
-        return before.differs(after)
+        self._set_with_submitted(number, after)
+        return shown.differs(self._outcome(number))
 
     def imported_from(self, recording: str) -> list[int]:
-        """The layers whose outcome comes from a recording, from others as well perhaps."""
-        return [number for number, of in self._imported.items() if recording in of]
+        """The layers whose outcome comes from a recording or a submitted kernel, from others as
+        well perhaps.
+        """
+        both = (*self._imported.items(), *self._submitted.items())
+        return list(dict.fromkeys(number for number, of in both if recording in of))
 
     def withdraw(self, recording: str) -> None:
-        """Forgets what was imported from a recording."""
+        """Forgets what was imported from a recording, or a submitted kernel."""
         for number in self.imported_from(recording):
-            others = self._imported[number]
-            del others[recording]
-            if not others:
-                del self._imported[number]
-            self._set(number, reduce(_Outcome.joined, others.values(), _NONE))
+            after = self._without_submitted.get(number, self._outcome(number))
+            self._submitted.get(number, {}).pop(recording, None)
+            others = self._imported.get(number, {})
+            if others.pop(recording, None):
+                after = reduce(_Outcome.joined, others.values(), _NONE)
+                if not others:
+                    del self._imported[number]
+            self._set_with_submitted(number, after)
         self.layouts_matter = bool((self._bests[FIRST] != self._bests[LAST]).any())
         self.generated_matter = bool((self._bests[WHICHEVER] != self._bests[BY_LIBRARY]).any())
 
@@ -333,6 +352,13 @@ class Measurements:
         if not math.isfinite(self.median_us[WHICHEVER, number]):
             return _Outcome(failure=self._failures.get(number))
         return _Outcome(tuple(self._best(selection, number) for selection in SELECTIONS))
+
+    def _set_with_submitted(self, number: int, others: _Outcome) -> None:
+        """Sets what submitted kernels and all else say together."""
+        if number in self._without_submitted:
+            self._without_submitted[number] = others
+        kernels = self._submitted.get(number, {}).values()
+        self._set(number, reduce(_Outcome.joined, kernels, others))
 
     def _set(self, number: int, outcome: _Outcome) -> None:
         self._failures.pop(number, None)

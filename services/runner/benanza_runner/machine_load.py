@@ -9,7 +9,7 @@ import psutil
 
 from benanza_runner.measuring.busy import Load
 
-THREADS = Path("/proc/self/task")
+PROCESSES = Path("/proc")
 
 
 def machine_load() -> Load:
@@ -28,14 +28,24 @@ def machine_load() -> Load:
         busy_s=sum(getattr(times, name, 0.0) for times in processors for name in busy),
         stolen_s=sum(getattr(times, "steal", 0.0) for times in processors),
         own_s=usage.ru_utime + usage.ru_stime,
-        waited_s=_waited_s(),
+        waited_s=_waited_s(os.getpid()),
     )
 
 
-def _waited_s() -> dict[int, float]:
-    """How long each thread waited for a processor, where the kernel says it (in nanoseconds)."""
+def longest_wait_s(process: int) -> float:
+    """How long that thread of a process waited for a processor so far that waited longest, in
+    seconds; 0 where the kernel doesn't say it.
+    """
+    return max(_waited_s(process).values(), default=0.0)
+
+
+def _waited_s(process: int) -> dict[int, float]:
+    """How long each thread of a process waited for a processor, in seconds, where the kernel says
+    it (in nanoseconds).
+    """
     waited = {}
-    for thread in THREADS.iterdir() if THREADS.exists() else ():
+    threads = PROCESSES / str(process) / "task"
+    for thread in threads.iterdir() if threads.exists() else ():
         try:
             waited[int(thread.name)] = int((thread / "schedstat").read_text().split()[1]) / 1e9
         except (OSError, IndexError, ValueError):

@@ -15,6 +15,7 @@ from benanza_schemas.events import (
     LayerMeasured,
     RecordingWithdrawn,
     event_id,
+    is_submitted,
     recording_of,
 )
 from benanza_schemas.layer import Precision
@@ -96,6 +97,8 @@ class MeasuredLayers:
             self._withdraw(event)
         if not isinstance(event, LayerMeasured) or event.system.system_id != self._system_id:
             return
+        if is_submitted(event):
+            return  # It is no result of a job.
         if event.precision == self._precision:
             self.add(event)
         elif (event.precision, self._precision) == ("fp32", "tf32"):

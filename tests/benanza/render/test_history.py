@@ -10,6 +10,7 @@ from benanza.render.history import PAUSE, first_run, print_history
 from benanza.render.table import console
 from benanza.results.bounds import History
 from benanza_backbone.clickhouse.bounds import BoundVersion
+from benanza_schemas.vocabulary import SUBMITTED
 
 FIRST = BoundVersion(
     model="alexnet",
@@ -120,3 +121,12 @@ def test_bounds_of_several_dimensions_are_told_apart() -> None:
         f"alexnet, batch 8, height=8, width={n}, measured on A CPU with onnxruntime at fp32"
         for n in (8, 16)
     ]
+
+
+def test_a_submitted_kernel_is_said_to_be_by_its_author() -> None:
+    before = measured("conv1", 1, None, 9.0)
+    solved = msgspec.structs.replace(
+        measured("conv1", 3600, 9.0, 8.0), library=SUBMITTED, algorithm="alice/kernel.c 1f0c29aa"
+    )
+    *_, last = lines(before, solved)
+    assert last.endswith("conv1 (Conv), by alice: kernel.c 1f0c29aa")

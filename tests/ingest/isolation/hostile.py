@@ -12,9 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from struct import pack
 
+from benanza_backbone.confining.confine import Confinement
+from benanza_backbone.confining.system_calls import end_with_parent
 from benanza_backbone.worker import frames
-from benanza_ingest.confining.confine import Confinement
-from benanza_ingest.confining.system_calls import end_with_parent
 from benanza_ingest.isolation.forking import answer_in_children
 from benanza_ingest.isolation.messages import (
     MOST_REQUEST_BYTES,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from benanza_backbone.confining import landlock
 from benanza_backbone.model_sources import parse_sources
-from benanza_ingest.confining import landlock
 from benanza_ingest.errors import ModelError
 from benanza_ingest.isolation.isolated_ingest import IsolatedIngest
 from benanza_ingest.limits import Limits

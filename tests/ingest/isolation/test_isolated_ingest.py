@@ -21,10 +21,10 @@ from onnx import TensorProto, helper, numpy_helper
 
 from benanza.publishing.asked_models import asked_models
 from benanza.request import RunRequest
+from benanza_backbone.confining import landlock
+from benanza_backbone.confining.confine import Confinement
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.model_sources import parse_sources
-from benanza_ingest.confining import landlock
-from benanza_ingest.confining.confine import Confinement
 from benanza_ingest.errors import ModelError
 from benanza_ingest.isolation.forking_worker import ForkingWorker, environment
 from benanza_ingest.isolation.isolated_ingest import IsolatedIngest

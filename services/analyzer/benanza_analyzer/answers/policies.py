@@ -8,7 +8,7 @@ import msgspec
 from benanza_analyzer.measurements import FIRST, LAST, layout_of
 from benanza_schemas.events import LayerMeasured, Variant
 from benanza_schemas.times import has_warm_time
-from benanza_schemas.vocabulary import GENERATED
+from benanza_schemas.vocabulary import OF_NO_LIBRARY
 
 NOT_TAKEN = "no variant that was timed here is one of those"
 """Why a layer has no time under a policy that takes none of its variants."""
@@ -42,7 +42,7 @@ def _any(variant: Variant) -> bool:
 
 
 def _of_a_library(variant: Variant) -> bool:
-    return variant.library != GENERATED
+    return variant.library not in OF_NO_LIBRARY
 
 
 def _channels_first(variant: Variant) -> bool:

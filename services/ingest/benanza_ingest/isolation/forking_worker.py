@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 
 from benanza_backbone.closing import Closing
+from benanza_backbone.confining.confine import Confinement
 from benanza_backbone.worker.process import WorkerProcess
-from benanza_ingest.confining.confine import Confinement
 from benanza_ingest.isolation.forking import BEGIN, END, SHARE
 from benanza_ingest.isolation.messages import Reach, confinements, encoder
 

@@ -11,10 +11,10 @@ from time import monotonic
 from typing import TypeVar
 
 from benanza_backbone.closing import Closing
+from benanza_backbone.confining.confine import Confinement
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.worker import frames
 from benanza_backbone.worker.process import LateWorkerError, WorkerError, decoded
-from benanza_ingest.confining.confine import Confinement
 from benanza_ingest.core import Ingested, batch_sizes, events_of
 from benanza_ingest.errors import ModelError
 from benanza_ingest.garbage import no_garbage_search

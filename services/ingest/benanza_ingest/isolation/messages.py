@@ -8,7 +8,7 @@ from typing import Annotated
 
 import msgspec
 
-from benanza_ingest.confining.confine import Confinement
+from benanza_backbone.confining.confine import Confinement
 from benanza_ingest.limits import Limits
 from benanza_schemas.events import LayerUse, ModelPublished, Name, Positive, Reason
 from benanza_schemas.layer import Kind, Layer

@@ -18,11 +18,11 @@ from pathlib import Path
 import onnx.parser
 import onnx.reference.ops
 
+from benanza_backbone.confining import readable
+from benanza_backbone.confining.confine import MEMORY_BYTES, confine, confine_child
 from benanza_backbone.model_sources import FolderSource, parse_sources
 from benanza_backbone.worker import frames
 from benanza_ingest import core
-from benanza_ingest.confining import readable
-from benanza_ingest.confining.confine import MEMORY_BYTES, confine, confine_child
 from benanza_ingest.errors import ModelError
 from benanza_ingest.extract import extract
 from benanza_ingest.extracted import ExtractedModel

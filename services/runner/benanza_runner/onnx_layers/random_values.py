@@ -52,9 +52,22 @@ def random_value(layer: Layer, index: int, precision: Precision = "fp32") -> Arr
     """
     tensor = layer.tensors[index]
     dtype = numpy_dtype(tensor.dtype)
-    wanted = _wanted(layer, index)
-    block = _block(dtype, wanted) if isinstance(wanted, Draw) else wanted.astype(dtype)
+    found = wanted(layer, index)
+    block = _block(dtype, found) if isinstance(found, Draw) else found.astype(dtype)
     return np.resize(rounded(block, precision) if dtype == np.float32 else block, tensor.shape)
+
+
+def fresh_value(
+    layer: Layer, index: int, precision: Precision, random: np.random.Generator, size: int
+) -> Array | None:
+    """So many other elements for one of the layer's inputs, none of them repeated on purpose; None
+    where a rule fixes each.
+    """
+    found = wanted(layer, index)
+    if not isinstance(found, Draw):
+        return None
+    numbers = _numbers(numpy_dtype(layer.tensors[index].dtype), found, random, size)
+    return rounded(numbers, precision) if numbers.dtype == np.float32 else numbers
 
 
 def is_ruled(layer: Layer, index: int) -> bool:
@@ -62,7 +75,8 @@ def is_ruled(layer: Layer, index: int) -> bool:
     return any(True for _ in _ruled(layer, index))
 
 
-def _wanted(layer: Layer, index: int) -> Draw | Array:
+def wanted(layer: Layer, index: int) -> Draw | Array:
+    """What one of the layer's inputs may hold: any of such numbers, or these elements, repeated."""
     draws = list(_ruled(layer, index))
     if "int" not in layer.tensors[index].dtype:
         return draws[0] if draws else FLOATS
@@ -90,22 +104,25 @@ def _ruled(layer: Layer, index: int) -> Iterator[Draw | Array]:
                     yield from _ruled(layer, output)
 
 
-def _largest(wanted: Draw | Array) -> float:
-    return wanted.high if isinstance(wanted, Draw) else float(wanted.max(initial=0))
+def _largest(found: Draw | Array) -> float:
+    return found.high if isinstance(found, Draw) else float(found.max(initial=0))
 
 
 @cache
 def _block(dtype: np.dtype[Any], draw: Draw) -> Array:
-    random = np.random.default_rng(SEED)
+    return _numbers(dtype, draw, np.random.default_rng(SEED), BLOCK)
+
+
+def _numbers(dtype: np.dtype[Any], draw: Draw, random: np.random.Generator, count: int) -> Array:
     if dtype == np.bool_:
-        return random.integers(0, 2, BLOCK).astype(np.bool_)
+        return random.integers(0, 2, count).astype(np.bool_)
     if "int" in dtype.name:
         most: int = ml_dtypes.iinfo(dtype).max  # type: ignore[no-untyped-call]  # as it stands
-        numbers: Array = random.integers(int(draw.low), min(int(draw.high), most) + 1, BLOCK)
+        numbers: Array = random.integers(int(draw.low), min(int(draw.high), most) + 1, count)
     else:
-        numbers = random.uniform(draw.low, draw.high, BLOCK)
+        numbers = random.uniform(draw.low, draw.high, count)
     if draw.signed:
-        numbers = numbers * random.choice((-1, 1), BLOCK)
+        numbers = numbers * random.choice((-1, 1), count)
     return numbers.astype(dtype)
 
 

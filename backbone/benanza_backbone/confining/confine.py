@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from benanza_backbone.confining import landlock, seccomp
+from benanza_backbone.confining.calls import Rules, rules_of_child, rules_of_parent
+from benanza_backbone.confining.system_calls import end_with_parent
 from benanza_backbone.worker.inside import limit_memory
-from benanza_ingest.confining import landlock, seccomp
-from benanza_ingest.confining.calls import rules_of_child, rules_of_parent
-from benanza_ingest.confining.system_calls import end_with_parent
 
 MEMORY_BYTES = 4 << 30
 """What a process may take for data. Ingest takes less than one of these for 200,000 nodes."""
@@ -42,12 +42,25 @@ def confine(readable: Iterable[Path], network: bool) -> Confinement:
     """Confines this process for good, and all that it starts: to reading what is below these
     paths, without network unless it is asked for. Call it before there are threads.
     """
-    limit_memory(MEMORY_BYTES)
+    return _confine(readable, network, MEMORY_BYTES, rules_of_parent(network))
+
+
+def confine_alone(readable: Iterable[Path], memory_bytes: int) -> Confinement:
+    """Confines this process for good to reading what is below these paths: it has no network,
+    starts no program, and takes so much memory for data. It may start threads.
+    """
+    return _confine(readable, False, memory_bytes, rules_of_child(False, os.getpid()))
+
+
+def _confine(
+    readable: Iterable[Path], network: bool, memory_bytes: int, rules: Rules
+) -> Confinement:
+    limit_memory(memory_bytes)
     resource.setrlimit(resource.RLIMIT_FSIZE, (PRINTED_BYTES, PRINTED_BYTES))
     if sys.platform != "linux":
         return Confinement(files=False, calls=False)
     files = landlock.restrict(readable, network)
-    return Confinement(files, seccomp.restrict(rules_of_parent(network)))
+    return Confinement(files, seccomp.restrict(rules))
 
 
 def confine_child(parent: int, network: bool) -> None:

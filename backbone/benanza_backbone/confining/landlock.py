@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterable
 from pathlib import Path
 
-from benanza_ingest.confining.system_calls import no_new_privileges, system_call
+from benanza_backbone.confining.system_calls import no_new_privileges, system_call
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION = 1

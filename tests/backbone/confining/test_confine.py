@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benanza_ingest.confining import landlock
-from benanza_ingest.confining.confine import PRINTED_BYTES, Confinement
+from benanza_backbone.confining import landlock
+from benanza_backbone.confining.confine import PRINTED_BYTES, Confinement
 
 pytestmark = pytest.mark.integration
 
@@ -18,8 +18,8 @@ def told(code: str, network: bool = False, child: bool = False) -> str:
     lines = (
         "import os",
         "from pathlib import Path",
-        "from benanza_ingest.confining import readable",
-        "from benanza_ingest.confining.confine import confine, confine_child",
+        "from benanza_backbone.confining import readable",
+        "from benanza_backbone.confining.confine import confine, confine_child",
         "paths = [*readable.of_program()]",
         f"found = confine(paths + [Path('/')] if {network} else paths, {network})",
         f"if {child}: confine_child(os.getppid(), {network})",
@@ -114,7 +114,7 @@ except MemoryError:
 
 def test_what_is_printed_is_limited() -> None:
     code = (
-        "import os; from benanza_ingest.confining.confine import confine; confine([], False); "
+        "import os; from benanza_backbone.confining.confine import confine; confine([], False); "
         "os.write(1, bytes(1 << 20)); os.write(1, b'x')"
     )
     with tempfile.TemporaryFile() as file:

@@ -7,7 +7,7 @@ can't be checked, is such a call). https://docs.kernel.org/userspace-api/seccomp
 
 libseccomp would write the same program. But its binding for Python, pyseccomp, doesn't bring it,
 and images without it would be without a filter. A program of comparisons is short enough to be
-written, and to be run in a test (`tests/ingest/confining/bpf.py`), here.
+written, and to be run in a test (`tests/backbone/confining/bpf.py`), here.
 """
 
 import ctypes
@@ -16,8 +16,8 @@ import os
 import platform
 import struct
 
-from benanza_ingest.confining.calls import NUMBERS, ArgumentCheck, Rules
-from benanza_ingest.confining.system_calls import no_new_privileges, system_call
+from benanza_backbone.confining.calls import NUMBERS, ArgumentCheck, Rules
+from benanza_backbone.confining.system_calls import no_new_privileges, system_call
 
 ALLOW, DENY, LACK = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS
 """What a filter returns: allowed, or with which error the call fails."""

@@ -1,4 +1,4 @@
-"""Which system calls the processes of ingest may make: those that Python, numpy, onnx, protobuf,
+"""Which system calls confined processes may make: those that Python, numpy, onnx, protobuf,
 lzma and TLS were seen to make for real models, and what the C library may use in their place.
 """
 

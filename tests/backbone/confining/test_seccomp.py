@@ -5,9 +5,9 @@ import subprocess
 
 import pytest
 
-from benanza_ingest.confining.calls import NUMBERS, Rules, rules_of_child, rules_of_parent
-from benanza_ingest.confining.seccomp import ALLOW, AUDIT, DENY, LACK, NEW_FROM, program
-from tests.ingest.confining.bpf import decision
+from benanza_backbone.confining.calls import NUMBERS, Rules, rules_of_child, rules_of_parent
+from benanza_backbone.confining.seccomp import ALLOW, AUDIT, DENY, LACK, NEW_FROM, program
+from tests.backbone.confining.bpf import decision
 from tests.skipping.programs import need_program
 
 MACHINES = list(AUDIT)

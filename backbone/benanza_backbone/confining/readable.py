@@ -1,4 +1,4 @@
-"""What the processes of ingest have to read: the program, and what the network is used with."""
+"""What confined processes have to read: the program, and what the network is used with."""
 
 import os
 import sys

@@ -1,0 +1,1 @@
+"""Layers as problems for others to solve, and their solutions."""

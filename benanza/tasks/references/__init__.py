@@ -1,0 +1,1 @@
+"""What a layer computes, as programs that stand alone."""

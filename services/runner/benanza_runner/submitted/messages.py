@@ -1,0 +1,71 @@
+"""What goes over the socket between the referee and the worker, as MessagePack."""
+
+import msgspec
+
+from benanza_runner.submitted.signature import Signature
+
+
+class Begin(msgspec.Struct, frozen=True, tag=True):
+    """The first message: maps the memory, and confines the process. Answered with `Begun`."""
+
+    kernel: str
+    memory: str
+    signature: Signature
+    memory_bytes: int
+
+
+class LoadKernel(msgspec.Struct, frozen=True, tag=True):
+    """LoadKernel the kernel. Answered with `Done`."""
+
+
+class Prepare(msgspec.Struct, frozen=True, tag=True):
+    """The weights are other ones. Answered with `Done`."""
+
+
+class Try(msgspec.Struct, frozen=True, tag=True):
+    """Call the kernel once, and look at what it returns. Answered with `Done`."""
+
+
+class Arrange(msgspec.Struct, frozen=True, tag=True):
+    """Inputs change by this seed before each call from now on. Calls the kernel once; or a function
+    that does nothing, if it is `empty`. Answered with `Done`.
+    """
+
+    seed: int
+    empty: bool = False
+
+
+class Run(msgspec.Struct, frozen=True, tag=True):
+    """Call it until the flag is set. Answered with `CallsMade`."""
+
+
+class Begun(msgspec.Struct, frozen=True, tag=True):
+    """The process is confined, but for what the system lacks."""
+
+    missing: tuple[str, ...]
+
+
+class Done(msgspec.Struct, frozen=True, tag=True):
+    """It went well."""
+
+
+class CallsMade(msgspec.Struct, frozen=True, tag=True):
+    """So many calls were made."""
+
+    calls: int
+
+
+class KernelRefused(msgspec.Struct, frozen=True, tag=True):
+    """What the kernel did wrong."""
+
+    reason: str
+
+
+Request = Begin | LoadKernel | Prepare | Try | Arrange | Run
+Reply = Begun | Done | CallsMade | KernelRefused
+
+MOST_BYTES = 1_000_000
+
+requests: msgspec.msgpack.Decoder[Request] = msgspec.msgpack.Decoder(Request)
+replies: msgspec.msgpack.Decoder[Reply] = msgspec.msgpack.Decoder(Reply)
+encoder = msgspec.msgpack.Encoder()

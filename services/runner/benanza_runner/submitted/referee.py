@@ -1,0 +1,275 @@
+"""Checks and times a submitted kernel from outside of its process.
+
+The kernel runs in a worker that has inputs and room for outputs, and nothing else. What it should
+compute, the clock, and when it is to stop are here. Nobody in the worker's process knows which call
+is the last of a window; of this one all outputs are compared, so that each call has to be right.
+"""
+
+import resource
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from benanza_backbone.worker import frames
+from benanza_backbone.worker.process import WorkerError, WorkerProcess, decoded
+from benanza_runner.arrays import Array
+from benanza_runner.machine_load import longest_wait_s, machine_load
+from benanza_runner.measuring.busy import Load as MachineLoad
+from benanza_runner.measuring.busy import as_environment, busy_between
+from benanza_runner.reasons import short_reason
+from benanza_runner.submitted.disturbance import Disturbance
+from benanza_runner.submitted.draws import Draws
+from benanza_runner.submitted.memory import SharedMemory, shared_memory
+from benanza_runner.submitted.messages import (
+    MOST_BYTES,
+    Arrange,
+    Begin,
+    Begun,
+    CallsMade,
+    KernelRefused,
+    LoadKernel,
+    Prepare,
+    Reply,
+    Request,
+    Run,
+    Try,
+    encoder,
+    replies,
+)
+from benanza_runner.submitted.outcome import KernelLimits, RefusedError, TimedKernel
+from benanza_runner.submitted.signature import Signature
+from benanza_runner.submitted.verdict import poison, why_written, why_wrong
+from benanza_runner.submitted.windows import TimedWindow, cpu_clock, overhead, samples_us
+from benanza_schemas.layer import Layer, Precision
+from benanza_schemas.one_line import one_line
+
+WORKER_MODULE = "benanza_runner.submitted.worker"
+
+TRIES = 2
+"""Calls that are only looked at, with other weights than those of the timed ones."""
+
+WARM_UP, FEW_WINDOWS, WINDOWS = 3, 10, 60
+WINDOW_S = 0.002
+"""About how long a window is; it ends at a time between half of it and one and a half."""
+
+MOST_US = 1_000_000.0
+"""There are fewer windows if they take so long together."""
+
+OVERHEADS = 8
+"""Windows without calls, and with calls that do nothing."""
+
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+LATE_S = 0.1
+"""So long after a window it is looked whether a wrong result has become right since."""
+
+
+def judged(
+    layer: Layer,
+    signature: Signature,
+    precision: Precision,
+    kernel: Path,
+    threads: int,
+    limits: KernelLimits = KernelLimits(),  # noqa: B008  # it is frozen
+) -> TimedKernel:
+    """The times of a kernel whose results are right each time.
+
+    `kernel` is a module of Python or a shared library, `signature` that of the layer at the
+    precision. Raises `RefusedError`, and whatever ONNX Runtime raises that computes the results.
+    """
+    # Nobody can guess what is drawn from so many bits.
+    draws = Draws(layer, signature, precision, np.random.default_rng(secrets.randbits(128)))
+    try:
+        memory = shared_memory(signature)
+    except OSError as error:
+        raise RefusedError(f"there is no memory for what it reads: {error.strerror}") from error
+    environment = {name: str(threads) for name in THREADS}
+    before = _load()
+    try:
+        with WorkerProcess(WORKER_MODULE, environment) as worker:
+            timed = _Referee(draws, signature, precision, memory, worker, limits).judge(kernel)
+    finally:
+        memory.path.unlink(missing_ok=True)
+    busy = busy_between(before, _load())
+    return timed._replace(environment=as_environment(busy, busy.by))
+
+
+def _load() -> MachineLoad:
+    """How busy the machine is; processes that have ended count as this one."""
+    load, ended = machine_load(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return load._replace(own_s=load.own_s + ended.ru_utime + ended.ru_stime)
+
+
+class _Referee:
+    def __init__(
+        self,
+        draws: Draws,
+        signature: Signature,
+        precision: Precision,
+        memory: SharedMemory,
+        worker: WorkerProcess,
+        limits: KernelLimits,
+    ) -> None:
+        self._draws = draws
+        self._signature = signature
+        self._precision: Precision = precision
+        self._memory = memory
+        self._worker = worker
+        self._limits = limits
+        self._weights: list[Array] = []
+        self._inputs: list[Array] = []
+        self._pools: list[Array] = []
+        """What these should be, where no kernel can write."""
+
+    def judge(self, kernel: Path) -> TimedKernel:
+        """Checks and times it, without what is seen around that. Raises `RefusedError`."""
+        begun = self._ask(
+            Begin(
+                kernel=str(kernel.absolute()),
+                memory=str(self._memory.path),
+                signature=self._signature,
+                memory_bytes=self._limits.memory_bytes,
+            ),
+            self._limits.start_seconds,
+        )
+        self._memory.path.unlink()
+        self._reweigh()
+        less = overhead(
+            [self._window(empty=True, stopped=True) for _ in range(OVERHEADS)],
+            [self._window(empty=True) for _ in range(OVERHEADS)],
+        )
+        self._ask(LoadKernel())
+        for _ in range(TRIES):
+            self._reweigh()
+            self._ask(Prepare())
+            self._renew()
+            self._ask(Try())
+            self._check()
+        self._reweigh()
+        self._ask(Prepare())
+        windows = self._windows()
+        calls = sum(window.calls for window in windows)
+        missing = begun.missing if isinstance(begun, Begun) else ()
+        times = samples_us(windows, less)
+        if not all(times):
+            raise RefusedError("it takes no longer than a call that does nothing")
+        return TimedKernel(tuple(times), calls, {}, missing)
+
+    def _windows(self) -> list[TimedWindow]:
+        """All that count."""
+        for _ in range(WARM_UP):
+            self._window()
+        windows: list[TimedWindow] = []
+        spent_us = 0.0
+        while len(windows) < (FEW_WINDOWS if spent_us > MOST_US else WINDOWS):
+            windows.append(self._window())
+            spent_us += windows[-1].passed_us
+        return windows
+
+    def _window(self, *, empty: bool = False, stopped: bool = False) -> TimedWindow:
+        """A window of one call or more; of none if it is `stopped`. All is right after it."""
+        self._renew()
+        arranged = Arrange(secrets.randbits(60), empty)
+        self._ask(arranged)
+        window = self._timed(stopped=stopped)
+        changed = Disturbance(self._inputs, self._pools, arranged.seed)
+        for _ in range(1 + window.calls):
+            changed.step()
+        if not empty:
+            self._check()
+        return window
+
+    def _timed(self, *, stopped: bool) -> TimedWindow:
+        self._memory.stop[0], self._memory.begun[0] = int(stopped), int(stopped)
+        length_s = 0.0 if stopped else WINDOW_S * (0.5 + secrets.randbelow(1000) / 1000)
+        socket = self._worker.socket.fileno()
+        message = encoder.encode(Run())
+        with self._answering() as deadline:
+            waited_s, cpu_s = longest_wait_s(self._worker.pid), self._cpu_s()
+            begun_s = time.perf_counter()
+            frames.send(socket, message, deadline)
+            time.sleep(length_s)
+            while not self._memory.begun[0] and self._is_waited_for(deadline):
+                time.sleep(length_s)
+            self._memory.stop[0] = 1
+            answer = frames.receive(socket, MOST_BYTES, deadline)
+            passed_s = time.perf_counter() - begun_s
+            worked_s = self._cpu_s() - cpu_s
+            waited_s = longest_wait_s(self._worker.pid) - waited_s
+            reply = decoded(answer, replies)
+        match _accepted(reply):
+            case CallsMade(calls):
+                return TimedWindow(passed_s * 1e6, worked_s * 1e6, waited_s * 1e6, calls)
+        raise RefusedError("its process answered what it wasn't asked")
+
+    def _is_waited_for(self, deadline: float) -> bool:
+        """Whether the worker may still begin: it hasn't answered or ended, and there is time."""
+        return frames.is_quiet(self._worker.socket.fileno()) and time.monotonic() < deadline
+
+    def _cpu_s(self) -> float:
+        """For how long all threads of the worker worked so far."""
+        try:
+            return time.clock_gettime(cpu_clock(self._worker.pid))
+        except OSError as error:  # It has ended.
+            raise WorkerError(str(error)) from error
+
+    def _reweigh(self) -> None:
+        """Draws other weights."""
+        self._weights = self._draws.weights()
+        self._draws.use(self._weights)
+        for array, value in zip(self._shared(constant=True), self._weights, strict=True):
+            array[...] = value
+
+    def _renew(self) -> None:
+        """Draws other inputs, and what they are changed with. Outputs hold no numbers then."""
+        self._inputs, self._pools = self._draws.inputs(), self._draws.pools()
+        for array, value in zip(self._shared(constant=False), self._inputs, strict=True):
+            array[...] = value
+        for array, value in zip(self._memory.pools, self._pools, strict=True):
+            array[...] = value
+        for output in (*self._memory.outputs, *self._memory.copies):
+            poison(output)
+
+    def _check(self) -> None:
+        """Raises `RefusedError` unless the last call left right results, and its inputs alone."""
+        for constant, values in ((False, self._inputs), (True, self._weights)):
+            read = [each for each in self._signature.inputs if each.constant == constant]
+            if reason := why_written(read, values, self._shared(constant=constant)):
+                raise RefusedError(reason)
+        operands = self._signature.outputs
+        expected = self._draws.expected(self._inputs)
+        if reason := why_wrong(operands, self._memory.copies, expected, self._precision):
+            time.sleep(LATE_S)
+            if not why_wrong(operands, self._memory.outputs, expected, self._precision):
+                reason = "it returned before its work was done"
+            raise RefusedError(reason)
+
+    def _shared(self, *, constant: bool) -> list[Array]:
+        pairs = zip(self._signature.inputs, self._memory.inputs, strict=True)
+        return [array for operand, array in pairs if operand.constant == constant]
+
+    def _ask(self, request: Request, seconds: float | None = None) -> Reply:
+        socket = self._worker.socket.fileno()
+        with self._answering(seconds) as deadline:
+            frames.send(socket, encoder.encode(request), deadline)
+            reply = decoded(frames.receive(socket, MOST_BYTES, deadline), replies)
+        return _accepted(reply)
+
+    @contextmanager
+    def _answering(self, seconds: float | None = None) -> Iterator[float]:
+        try:
+            with self._worker.answering(seconds or self._limits.seconds) as deadline:
+                yield deadline
+        except WorkerError as error:
+            words = f": {short_reason(error.words)}" if error.words else ""
+            raise RefusedError(f"{error}{words}") from error
+
+
+def _accepted(reply: Reply) -> Reply:
+    if isinstance(reply, KernelRefused):
+        raise RefusedError(one_line(short_reason(reply.reason)))
+    return reply

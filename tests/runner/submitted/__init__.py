@@ -1,0 +1,1 @@
+"""Kernels that somebody submits."""

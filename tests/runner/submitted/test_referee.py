@@ -1,0 +1,246 @@
+"""Kernels that are right are timed; those that cheat are refused, each with what it did."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from benanza_runner.onnx_layers.precision import retyped
+from benanza_runner.submitted.outcome import KernelLimits, RefusedError, TimedKernel
+from benanza_runner.submitted.referee import judged
+from benanza_runner.submitted.signature import signature_of
+from benanza_schemas.layer import Layer, Operator, Precision, Tensor
+
+pytestmark = pytest.mark.integration
+
+MATMUL = Operator("MatMul", "", 13, (), (0, 1), (2,))
+RELU = Operator("Relu", "", 14, (), (2,), (3,))
+LAYER = Layer(
+    tensors=(
+        Tensor("float32", (32, 48)),
+        Tensor("float32", (48, 40), constant=True),
+        Tensor("float32", (32, 40)),
+        Tensor("float32", (32, 40)),
+    ),
+    operators=(MATMUL, RELU),
+    outputs=(3,),
+)
+
+RIGHT = "np.maximum(x @ w, 0)"
+
+HONEST = f"""
+import numpy as np
+def run(x, w):
+    return {RIGHT}
+"""
+
+CHEATS = {
+    "caches by identity": (
+        f"""
+import numpy as np
+known = {{}}
+def run(x, w):
+    if id(x) not in known:
+        known[id(x)] = {RIGHT}
+    return known[id(x)].copy()
+""",
+        "wrong result",
+    ),
+    "keeps old weights": (
+        """
+import numpy as np
+packed = {}
+def run(x, w):
+    return np.maximum(x @ packed.setdefault(0, w.copy()), 0)
+""",
+        "wrong result",
+    ),
+    "lets a thread do it": (
+        f"""
+import threading, time
+import numpy as np
+def run(x, w, y):
+    def later():
+        time.sleep(0.02)
+        y[...] = {RIGHT}
+    threading.Thread(target=later).start()
+""",
+        "it returned before its work was done",
+    ),
+    "computes in half": (
+        """
+import numpy as np
+def run(x, w, y):
+    half = x.astype(np.float16).astype(np.float32) @ w.astype(np.float16).astype(np.float32)
+    np.maximum(half, 0, out=y)
+""",
+        "wrong result: it is off by",
+    ),
+    "replaces the clock": (
+        HONEST + "import time; time.perf_counter_ns = lambda: 0",
+        "it replaced time.perf_counter_ns",
+    ),
+    "writes to inputs": (
+        f"""
+import numpy as np
+def run(x, w):
+    x[0] = 0
+    return {RIGHT}
+""",
+        "assignment destination is read-only",
+    ),
+    "writes to inputs all the same": (
+        f"""
+import ctypes
+import numpy as np
+def run(x, w):
+    result = {RIGHT}
+    ctypes.memset(x.ctypes.data, 0, 64)
+    return result
+""",
+        "it wrote to its input x0",
+    ),
+    "returns the same memory each time": (
+        """
+import numpy as np
+kept = np.zeros((32, 40), np.float32)
+def run(x, w):
+    return np.maximum(x @ w, 0, out=kept)
+""",
+        "it returns the memory of an earlier result",
+    ),
+    "returns an input": (
+        "def run(x, w): return x[:, :40]",
+        "it returns the memory of an input",
+    ),
+    "looks for the answer in frames": (
+        """
+import sys
+def run(x, w):
+    return sys._getframe(1).f_locals["expected"]
+""",
+        "looks into the interpreter",
+    ),
+    "looks for the answer in all objects": (
+        """
+import gc
+def run(x, w):
+    return next(a for a in gc.get_objects() if getattr(a, "shape", 0) == (32, 40)).copy()
+""",
+        "looks into the interpreter",
+    ),
+    "asks a file": (
+        """
+def run(x, w):
+    try:
+        open("/etc/hostname").read()
+    except OSError:
+        pass
+    return x @ w
+""",
+        "it opens a file",
+    ),
+    "knows the results of the published seed": (
+        """
+import numpy as np
+random = np.random.default_rng(20200218)
+x = random.uniform(0.3, 1, (32, 48)).astype(np.float32)
+w = random.uniform(0.3, 1, (48, 40)).astype(np.float32)
+known = np.maximum(x @ w, 0)
+def run(x, w):
+    return known.copy()
+""",
+        "wrong result",
+    ),
+    "asks the network": (
+        "import socket; socket.create_connection(('127.0.0.1', 9))",
+        "PermissionError",
+    ),
+    "takes too long": (
+        "import time\ndef run(x, w): time.sleep(60)",
+        "took longer than 3 seconds",
+    ),
+    "takes too much memory": (
+        "import numpy as np\ndef run(x, w): return np.ones(1 << 29)",
+        "it takes more memory than it may",
+    ),
+}
+
+
+def judge(folder: Path, source: str, precision: Precision = "fp32") -> TimedKernel:
+    """What comes of this kernel of Python."""
+    kernel = folder / "kernel.py"
+    kernel.write_text(source)
+    return _judged(kernel, precision)
+
+
+def _judged(kernel: Path, precision: Precision = "fp32") -> TimedKernel:
+    signature = signature_of(retyped(LAYER, precision))
+    limits = KernelLimits(seconds=3.0, memory_bytes=1_500_000_000)
+    return judged(LAYER, signature, precision, kernel, 1, limits)
+
+
+def test_a_right_kernel_is_timed(tmp_path: Path) -> None:
+    timed = judge(tmp_path, HONEST)
+    assert timed.calls > 100
+    assert len(timed.samples_us) == 5
+    assert all(0 < us < 2_000 for us in timed.samples_us)
+    assert not timed.unconfined
+
+
+def test_what_it_sleeps_counts(tmp_path: Path) -> None:
+    source = f"import time\nimport numpy as np\ndef run(x, w): time.sleep(0.003); return {RIGHT}"
+    assert min(judge(tmp_path, source).samples_us) > 2_000
+
+
+def test_one_that_writes_to_its_destination_may_be_told_of_weights(tmp_path: Path) -> None:
+    source = """
+import numpy as np
+packed = None
+def prepare(w):
+    global packed
+    packed = np.asfortranarray(w)
+def run(x, w, y):
+    np.maximum(np.matmul(x, packed, out=y), 0, out=y)
+"""
+    assert judge(tmp_path, source).calls > 100
+
+
+def test_one_in_half_may_compute_in_half(tmp_path: Path) -> None:
+    source = "import numpy as np\ndef run(x, w): return np.maximum(x @ w, np.float16(0))"
+    assert judge(tmp_path, source, "fp16").calls > 10
+
+
+@pytest.mark.parametrize("name", CHEATS)
+def test_cheats_are_refused(tmp_path: Path, name: str) -> None:
+    source, reason = CHEATS[name]
+    with pytest.raises(RefusedError) as refused:
+        judge(tmp_path, source)
+    assert reason in str(refused.value)
+
+
+C_KERNEL = """
+void run(const float *x, const float *w, float *y) {
+    for (int i = 0; i < 32; i++)
+        for (int j = 0; j < 40; j++) {
+            float sum = 0;
+            for (int k = 0; k < 48; k++) sum += x[i * 48 + k] * w[k * 40 + j];
+            y[i * 40 + j] = sum > 0 ? sum : 0;
+        }
+}
+"""
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="there is no compiler of C")
+def test_a_shared_library_is_timed_and_one_that_writes_to_inputs_refused(tmp_path: Path) -> None:
+    def library(source: str) -> Path:
+        path = tmp_path / "kernel.so"
+        command = ["cc", "-O2", "-shared", "-fPIC", "-xc", "-", "-o", str(path)]
+        subprocess.run(command, input=source.encode(), check=True)
+        return path
+
+    assert _judged(library(C_KERNEL)).calls > 100
+    cheat = C_KERNEL.replace("sum > 0", "((float *)x)[i] = 0, sum > 0")
+    with pytest.raises(RefusedError, match="it wrote to its input x0"):
+        _judged(library(cheat))

@@ -301,8 +301,13 @@ class OnnxRuntime(Runtime):
         return as_environment(busy, reasons)
 
     def ceilings(self, precision: Precision) -> tuple[Ceiling, ...]:
-        """The highest rates that the microbenchmarks reach."""
-        return measured_ceilings(self, precision)
+        """The highest rates that the microbenchmarks reach.
+
+        In ONNX Runtime alone: the other libraries reach about the same, and would take several
+        times as long. Where a layer is faster in one of them, the analyzer takes its rate.
+        """
+        alone = OnnxRuntime(self._device, self._threads, self._load, libraries=())
+        return measured_ceilings(alone, precision)
 
 
 def _as_onnx(model: LayerModel, provider: Provider, precision: Precision) -> Borders:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from benanza_backbone.clickhouse.connection import parse_address
 from benanza_backbone.document import Document
@@ -19,6 +19,9 @@ from benanza_backbone.log import LogFormat
 from benanza_backbone.model_sources import BucketSource, ModelSource, parse_bucket, parse_sources
 
 PREFIX = "BENANZA_"
+
+CpuLibraries = Literal["all", "none"]
+"""Which libraries run layers on a CPU beside ONNX Runtime: those that are installed, or none."""
 
 T = TypeVar("T")
 
@@ -53,6 +56,7 @@ class Settings:
     model_sources: tuple[ModelSource, ...]
     model_uploads: BucketSource | None
     benchmark_timeout_s: float
+    cpu_libraries: CpuLibraries
     runners: int
     metrics_host: str
     metrics_port: int
@@ -132,6 +136,12 @@ def load(environ: Mapping[str, str]) -> Settings:
             _seconds,
             default="60",
             description="longest time for benchmarking one layer, in seconds",
+        ),
+        cpu_libraries=read(
+            "CPU_LIBRARIES",
+            _one_of(CpuLibraries),
+            default="all",
+            description="libraries that run layers on a CPU beside ONNX Runtime: all or none",
         ),
         runners=read(
             "RUNNERS",

@@ -128,5 +128,6 @@ def _runtime(settings: Settings) -> str:
     where = system.accelerator or system.cpu
     versions = ", ".join(f"{name} {version}" for name, version in system.libraries.items())
     said = f"{system.runtime} answers on {where}, {plural(system.threads, 'thread')}: {versions}"
-    missing = () if system.accelerator else not_installed()
+    alone = system.accelerator or settings.cpu_libraries == "none"
+    missing = () if alone else not_installed()
     return f"{said}; the extra cpu would bring {' and '.join(missing)}" if missing else said

@@ -46,6 +46,7 @@ def test_values_from_the_environment() -> None:
         "BENANZA_MODEL_SOURCES": "https://zoo.example, file:///models",
         "BENANZA_MODEL_UPLOADS": "s3://models/benanza",
         "BENANZA_BENCHMARK_TIMEOUT_S": "2.5",
+        "BENANZA_CPU_LIBRARIES": "none",
         "BENANZA_RUNNERS": "4",
         "BENANZA_METRICS_HOST": "0.0.0.0",
         "BENANZA_METRICS_PORT": "0",
@@ -61,6 +62,7 @@ def test_values_from_the_environment() -> None:
     assert list(map(str, settings.model_sources)) == ["https://zoo.example", "file:///models"]
     assert settings.model_uploads == BucketSource("models", "benanza")
     assert settings.benchmark_timeout_s == 2.5
+    assert settings.cpu_libraries == "none"
     assert settings.runners == 4
     assert (settings.metrics_host, settings.metrics_port) == ("0.0.0.0", 0)
     assert settings.drain_timeout_s == 5

@@ -19,6 +19,7 @@ from onnx import TensorProto, helper
 
 from benanza.installation.embedded import LOCK_FILE
 from benanza_ingest.reading.zoo import zoo_path
+from benanza_runner.cpu_libraries.installed import not_installed
 from benanza_schemas.codec import decode
 from benanza_schemas.events import LayerMeasured, event_id
 from tests.benanza.conftest import PROGRAM, Benanza, environment, without_progress
@@ -286,6 +287,21 @@ def test_the_same_file_under_another_name_is_another_model_with_known_layers(
     found = document(program("run", tmp_path / "copy.onnx", "--data", data, "--format", "json"))
     assert [bound["model"] for bound in found["bounds"]] == ["copy"]
     assert found["layers"]["benchmarked"] == 0
+
+
+@pytest.mark.skipif(bool(not_installed()), reason=f"{not_installed()} aren't installed")
+def test_by_default_all_libraries_of_a_cpu_try_each_layer(tmp_path: Path) -> None:
+    model = chain(tmp_path / "chain.onnx", [16, 8])
+    variables = environment(tmp_path)
+    del variables["BENANZA_CPU_LIBRARIES"]
+    command = [PROGRAM, "run", model, "--data", tmp_path / "data"]
+    subprocess.run(command, env=variables, check=True, capture_output=True)
+    measured = results(tmp_path / "data")
+    assert measured
+    for event in measured:
+        tried = {variant.library for variant in event.variants}
+        assert tried == {"onnxruntime-cpu", "openvino", "onednn"}
+        assert {"onnxruntime", "openvino", "onednn"} <= set(event.system.libraries)
 
 
 def test_each_batch_size_has_a_bound_of_its_own(

@@ -76,17 +76,28 @@ def open_cuda(settings: Settings) -> Opened:
     """The GPU. Raises `BenanzaError` if there is none, or its libraries aren't installed."""
     if unavailable := why_unavailable():
         raise BenanzaError(f"the runtime cuda {unavailable}")
-    settings.data.mkdir(parents=True, exist_ok=True)
+    _make_folder(settings.data)
     return cuda_workers(settings.data, _limits(settings), runners=settings.runners)
 
 
 def open_onnxruntime(settings: Settings) -> Opened:
     """ONNX Runtime, on the GPU if it can use one, else on the CPU, beside other libraries."""
-    settings.data.mkdir(parents=True, exist_ok=True)
+    _make_folder(settings.data)
     journal = settings.data / CPU_JOURNAL
     journal.unlink(missing_ok=True)
-    arguments: dict[str, str | int | bool] = {"device": device(), "journal": str(journal)}
+    arguments: dict[str, str | int | bool] = {
+        "device": device(),
+        "libraries": settings.cpu_libraries,
+        "journal": str(journal),
+    }
     return IsolatedRuntime(ONNX_RUNTIME, arguments, _limits(settings)._replace(tries=MOST_TRIES))
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise BenanzaError(f"{folder}, the data folder, can't be made: {error.strerror}") from error
 
 
 def _limits(settings: Settings) -> WorkerLimits:

@@ -12,6 +12,7 @@ import msgspec
 import onnxruntime as ort
 import psutil
 
+from benanza_backbone.settings import CpuLibraries
 from benanza_runner import nvidia
 from benanza_runner.ceilings import measured_ceilings
 from benanza_runner.cpu import available_cores, cpu_name
@@ -91,7 +92,7 @@ class OnnxRuntime(Runtime):
     where feature maps are in blocks of channels is a variant of its own. A network is run operator
     by operator, on CPUs only. `load` reads how busy the machine is.
 
-    On a CPU, `libraries` offer candidates beside it, by default those that are installed. They are
+    On a CPU, `libraries` offer candidates beside it; `all` are those that are installed. They are
     checked against ONNX Runtime's result in float32. `journal` is the file of a `Guard` for them.
     """
 
@@ -100,7 +101,7 @@ class OnnxRuntime(Runtime):
         device: Literal["cpu", "cuda"] = "cpu",
         threads: int | None = None,
         load: Callable[[], Load] = machine_load,
-        libraries: Sequence[CpuLibrary] | None = None,
+        libraries: Sequence[CpuLibrary] | CpuLibraries = "all",
         journal: str = "",
     ) -> None:
         self._device = device
@@ -109,9 +110,9 @@ class OnnxRuntime(Runtime):
         self._load = load
         self._timer = CopiesTimer(self._provider("fp32"), self._threads, load)
         self._conversions = BlockConversions(self._timer)
-        if libraries is None:
-            libraries = installed_libraries() if device == "cpu" else ()
-        self._libraries = tuple(libraries)
+        if libraries == "all" and device == "cpu":
+            libraries = installed_libraries()
+        self._libraries = () if isinstance(libraries, str) else tuple(libraries)
         guard = Guard(Path(journal) if journal else None, VARIANT_SECONDS, lambda: None)
         self._others = LibrarySearch(self._libraries, Rules(SCREENING, RULE), guard, load)
         self._slowdown = SlowdownDetector(empty_calls(CPU, 1, SLOWDOWN_CALLS), SLOWDOWN_TOLERANCE)

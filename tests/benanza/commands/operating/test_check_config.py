@@ -133,10 +133,11 @@ def test_what_does_not_answer_is_exit_status_1(
     assert result.exit_code == 1
     assert "secret" not in result.output
     failed = [line for line in result.stdout.splitlines() if line.startswith("FAILED")]
-    assert len(failed) == 3
+    assert len(failed) == 4
     assert str(tmp_path / "file") in failed[0]
     assert "no Kafka broker answers at 127.0.0.1:9" in failed[1]
     assert "127.0.0.1:9" in failed[2]
+    assert str(tmp_path / "file") in failed[3]
 
 
 @pytest.mark.alone

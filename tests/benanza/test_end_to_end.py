@@ -294,8 +294,12 @@ def test_by_default_all_libraries_of_a_cpu_try_each_layer(tmp_path: Path) -> Non
     model = chain(tmp_path / "chain.onnx", [16, 8])
     variables = environment(tmp_path)
     del variables["BENANZA_CPU_LIBRARIES"]
-    command = [PROGRAM, "run", model, "--data", tmp_path / "data"]
-    subprocess.run(command, env=variables, check=True, capture_output=True)
+    subprocess.run(
+        [PROGRAM, "run", model, "--data", tmp_path / "data"],
+        env=variables,
+        check=True,
+        capture_output=True,
+    )
     measured = results(tmp_path / "data")
     assert measured
     for event in measured:

@@ -9,7 +9,7 @@ from benanza_runner.cpu_libraries.check import given_as_known, relative_error, w
 from benanza_runner.cuda.reference import reference
 from benanza_runner.onnx_layers.layer_model import layer_model
 from benanza_runner.onnx_layers.precision import retyped
-from benanza_schemas.layer import Layer, Tensor
+from benanza_schemas.layer import Layer, Precision, Tensor
 from tests.runner.layers import floats, gemm, relu, single, weights
 
 ONES = np.ones(1_000, np.float32)
@@ -52,6 +52,16 @@ def test_the_tolerance_is_that_of_the_precision() -> None:
     near = {"t1": ONES * np.float32(1.001)}
     assert "wrong" in why_wrong(near, [ONES], relu(1_000), "fp32")
     assert not why_wrong(near, [ONES], relu(1_000), "fp16")
+
+
+@pytest.mark.parametrize("precision", ["fp32", "fp16"])
+def test_what_was_computed_in_float32_is_no_result_in_float64(precision: Precision) -> None:
+    wanted = np.random.default_rng(0).random(1_000)
+    double = Tensor("float64", (1_000,))
+    added = single("Add", 14, (double, double), (double,))
+    assert not why_wrong({output(added): wanted * (1 + 1e-15)}, [wanted], added, precision)
+    rounded = wanted.astype(np.float32).astype(np.float64)
+    assert "wrong" in why_wrong({output(added): rounded}, [wanted], added, precision)
 
 
 def test_a_result_of_another_size_is_wrong() -> None:

@@ -42,7 +42,7 @@ def known_predictions(
 ) -> PredictedBounds:
     """The bounds of these models, or of all, that are predicted for the target: of each model and
     precision one, learned from the measured system that is most like it, and that was measured
-    with the most layers. The target itself doesn't count.
+    with the most layers. The target itself doesn't count, and nor do bounds of zero.
 
     Only of models whose named dimensions include `dims`. Raises `BenanzaError` for a model that is
     not ingested, and where nothing can be predicted.
@@ -50,7 +50,7 @@ def known_predictions(
     with known_store(settings) as store:
         ids = model_ids(store, models, limits_of(settings))
         stored = store.bounds(ids, None, policy.accounting)
-        bounds = [b for b in matching_bounds(stored, policy, dims) if b.sequential_us is not None]
+        bounds = [b for b in matching_bounds(stored, policy, dims) if b.sequential_us]
         systems = {bound.system_id for bound in bounds}
         sources = {system_id: _source(store, system_id, target) for system_id in sorted(systems)}
         chosen: dict[tuple[str, str, str], list[ModelBound]] = {}

@@ -180,6 +180,13 @@ def test_the_cover_is_the_cheapest_there() -> None:
     assert found.sequential_us < alone.sequential_us
 
 
+def test_a_view_that_was_measured_for_another_model_does_not_count() -> None:
+    viewing = model([*LAYERS, summary("Reshape")])
+    events = *EVENTS, measured("Reshape", 5.0)
+    found = predicted_bound(viewing, events, (HERE, HERE), "full", fusion=False)
+    assert found.sequential_us == pytest.approx(31.0)
+
+
 def test_what_was_not_measured_is_missing() -> None:
     found = predicted_bound(MODEL, EVENTS[1:2], (HERE, HERE), "full", fusion=True)
     assert [missing.layers for missing in found.missing] == [(0,)]

@@ -19,13 +19,15 @@ def predicted_bound(
     fusion: bool,
 ) -> BoundUpdated:
     """The model's bound on the second of two GPUs, from measurements of its layers and groups on
-    the first, of one system and precision, at least one. It has no speed of light and no attainable
+    the first, of one system and precision, at least one. Those of other layers don't count: what is
+    a view here may have been measured for another model. It has no speed of light and no attainable
     estimate.
     """
     analyzer = Analyzer()
     known = list(measurements)
     work = works(model, known[0].precision)
     for event in known:
-        analyzer.restore(scaled_measurement(event, work, *rates))
+        if event.fingerprint in work:
+            analyzer.restore(scaled_measurement(event, work, *rates))
     bounds = analyzer.handle(model, FIRST_TIME)
     return next(b for b in bounds if (b.accounting, b.fusion) == (accounting, fusion))

@@ -67,6 +67,7 @@ SAMPLES = {
 
 X = floats(2, 32, 6, 6)
 CHANNELS = 32
+PADDED = floats(2, 20, 6, 6)
 
 
 def by_channel(op_type: str) -> Layer:
@@ -101,6 +102,7 @@ IN_BLOCKS = {
     "pooling of all space": newest(
         "ReduceMean", (X,), floats(2, 32, 1, 1), opset=13, axes=(2, 3), keepdims=1
     ),
+    "eltwise of a padded map": newest("HardSwish", (PADDED,), PADDED),
     "binary of a map and its gate": newest("Mul", (X, floats(2, 32, 1, 1)), X),
 }
 """Layers with feature maps in blocks, whose names begin with that of their primitive."""

@@ -55,7 +55,8 @@ def elementwise_plans(
     layer: Layer, values: Mapping[int, Array], operands: Operands, layout: str
 ) -> Iterator[Plan]:
     """The implementations of a chain of operators, of which each reads what the one before wrote,
-    with feature maps in this layout. Without any that is repeated, they may have either.
+    with feature maps in this layout. They may have either, unless one is repeated or padded: to
+    compute the padding takes time, too.
 
     `operands` holds the layer's inputs by position. Raises `UnsupportedError` and `OneDnnError`.
     """
@@ -90,7 +91,7 @@ class _Chain:
         others = [step[1] for step in self._steps if not isinstance(step, Applied)]
         shape = self._output or (1,)
         repeated = any(1 < other.array.size < prod(shape) for other in others)
-        if repeated:
+        if repeated or self._operands.pads(shape):
             reads = [each.array.shape for each in (self._first, *others) if not each.fixed]
             maps = tuple(read for read in reads if len(read) == len(shape))
             yield from self._plans(shape, layout, maps)

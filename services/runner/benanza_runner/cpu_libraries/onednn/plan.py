@@ -104,6 +104,10 @@ class Operands:
         """Whether a feature map has as many channels as a block."""
         return 0 < self.block <= shape[1]
 
+    def pads(self, shape: Shape) -> bool:
+        """Whether the last block of a feature map has more channels than there are."""
+        return len(shape) == 4 and self.block > 0 and shape[1] % self.block > 0
+
     def described(self, shape: Shape, layout: str = FIRST) -> TensorDescriptor:
         """How a feature map of this shape lies in this layout, or any tensor as ONNX has it."""
         if layout == BLOCKED:

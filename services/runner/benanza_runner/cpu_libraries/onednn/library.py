@@ -83,8 +83,10 @@ class OneDnn:
         graph = work.model.proto.graph
         maps_around = {*maps(graph.input).values(), *maps(graph.output).values()}
         in_blocks = work.precision == "fp32" and block_size() and maps_around
-        yield from self._offered(work, (FIRST, BLOCKED) if in_blocks else (FIRST,), maps_around)
-        self._onednn.end_threads()
+        try:
+            yield from self._offered(work, (FIRST, BLOCKED) if in_blocks else (FIRST,), maps_around)
+        finally:
+            self._onednn.end_threads()
 
     def _offered(
         self, work: CpuWork, layouts: Sequence[str], maps_around: set[Shape]
@@ -202,4 +204,4 @@ def _values(model: LayerModel) -> dict[int, Array]:
 
 
 def _as_float32(array: Array) -> Array:
-    return array.astype(np.float32) if array.dtype.name in KINDS else array
+    return array.astype(np.float32, copy=False) if array.dtype.name in KINDS else array

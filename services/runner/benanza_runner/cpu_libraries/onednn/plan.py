@@ -97,7 +97,7 @@ class Operands:
 
     def laid_out(self, array: Array, layout: str) -> Memory:
         """An array in this layout."""
-        memory = of_array(self.onednn, array.astype(self.dtype))
+        memory = of_array(self.onednn, array.astype(self.dtype, copy=False))
         return reordered(self.onednn, memory, self.described(array.shape, layout))
 
     def fills_a_block(self, shape: Shape) -> bool:

@@ -50,10 +50,11 @@ def product_plans(call: Product, operands: Operands) -> Iterator[Plan]:
     """
     if call.residual and call.beta != 1:
         raise UnsupportedError("oneDNN adds a matrix as it is, and no multiple of it")
-    yield from _Product(call, operands).matmuls()
+    product = _Product(call, operands)
+    yield from product.matmuls()
     if call.b_constant and call.rounds * call.batch == 1 and not call.a.transposed:
         try:
-            yield from _Product(call, operands).inner_products()
+            yield from product.inner_products()
         except (OneDnnError, UnsupportedError):
             return  # It is the same product as above.
 

@@ -23,7 +23,7 @@ class NoCounterpartError(Exception):
 
 def from_onnx(model: WholeModel) -> tuple[Any, tuple[Any, ...]]:
     """A module that computes what the file does, with the same weights, and its inputs. Raises
-    `NoCounterpartError`.
+    `NoCounterpartError`, as the module does where only shapes or attributes tell.
     """
     lacking = sorted({node.op_type for node in model.proto.graph.node} - OPERATORS.keys())
     if lacking:
@@ -187,7 +187,7 @@ def _transpose(x: Tensor, *, perm: Sequence[int]) -> Tensor:
     return x.permute(list(perm))
 
 
-def _first(x: Tensor, **_: Any) -> Tensor:
+def _first(x: Tensor, *_: Any, **__: Any) -> Tensor:
     return x
 
 

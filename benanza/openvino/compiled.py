@@ -8,6 +8,7 @@ import openvino as ov
 from benanza.openvino.calls import ExecutedNode
 from benanza.profiling.framework import Configuration
 from benanza.profiling.whole_model import Arrays
+from benanza_runner.cpu_libraries.openvino.graph import BY_BITS, tensor
 from benanza_schemas.layer import Precision
 
 PRECISION_HINT = "INFERENCE_PRECISION_HINT"
@@ -52,9 +53,11 @@ class Compiled:
         if found != wanted:
             raise RuntimeError(f"this CPU runs it in {found.to_string()}, not {wanted}")
         self.request = self._model.create_infer_request()
+        self._inputs = inputs  # Those of types that NumPy lacks are read where they are.
         for port in self._model.inputs:
-            name = next(name for name in port.get_names() if name in inputs)
-            self.request.set_tensor(port, ov.Tensor(inputs[name].copy()))
+            array = next(inputs[name] for name in port.get_names() if name in inputs)
+            lacks = array.dtype.name in BY_BITS
+            self.request.set_tensor(port, tensor(array) if lacks else ov.Tensor(array.copy()))
         self._executions = 0
 
     def run(self) -> None:

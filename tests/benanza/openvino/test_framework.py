@@ -80,6 +80,12 @@ def test_it_computes_what_onnx_runtime_does(tmp_path: Path) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
+def test_it_reads_types_that_numpy_lacks(tmp_path: Path) -> None:
+    model = whole_model(content("g (bfloat16[4] x) => (float[4] y) { y = Cast <to = 1> (x) }"))
+    (found,) = _outputs(model, tmp_path)
+    assert np.array_equal(found, model.inputs["x"].astype(np.float32))
+
+
 def test_its_calls_join_what_it_fuses_and_convert_layouts() -> None:
     found = {call.op: call.layers for call in _profiled().calls}
     assert {0, 1} <= set(found["Convolution"])

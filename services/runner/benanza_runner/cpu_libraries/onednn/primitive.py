@@ -30,8 +30,6 @@ class Argument(IntEnum):
     RESULT = 17
     WEIGHTS = 33
     BIAS = 41
-    MEAN = 49
-    VARIANCE = 50
     SCALE = 51
     SHIFT = 52
     SCRATCHPAD = 80
@@ -40,14 +38,11 @@ class Argument(IntEnum):
 
 
 class Way:
-    """One implementation of a primitive: `dnnl_primitive_desc_t`. `number` is its place among all
-    that fit, which are in the order in which oneDNN prefers them.
-    """
+    """One implementation of a primitive: `dnnl_primitive_desc_t`."""
 
-    def __init__(self, onednn: OneDnnApi, handle: ctypes.c_void_p, number: int) -> None:
+    def __init__(self, onednn: OneDnnApi, handle: ctypes.c_void_p) -> None:
         self._onednn = onednn
         self._as_parameter_ = handle
-        self.number = number
         finalize(self, onednn.value, "dnnl_primitive_desc_destroy", handle)
 
     @property
@@ -68,7 +63,8 @@ class Way:
 
 
 def ways(onednn: OneDnnApi, kind: str, attributes: Attributes, *arguments: Any) -> Iterator[Way]:
-    """The implementations of a primitive of this kind, such as `eltwise_forward`.
+    """The implementations of a primitive of this kind, such as `eltwise_forward`, in the order in
+    which oneDNN prefers them.
 
     The arguments are those of `dnnl_…_primitive_desc_create` between the engine and the attributes.
     Raises `OneDnnError` if there is none.
@@ -78,7 +74,7 @@ def ways(onednn: OneDnnApi, kind: str, attributes: Attributes, *arguments: Any) 
         handle = ctypes.c_void_p()
         name = f"dnnl_{kind}_primitive_desc_create"
         onednn.call(name, ctypes.byref(handle), onednn.engine, *arguments, attributes)
-        way = Way(onednn, handle, number)
+        way = Way(onednn, handle)
         # Each gets a handle of its own, which is moved on to it.
         for _ in range(number):
             try:
@@ -100,9 +96,8 @@ class Primitive:
         onednn.call("dnnl_primitive_create", ctypes.byref(self._handle), way)
         finalize(self, onednn.value, "dnnl_primitive_destroy", self._handle)
         scratch = way.wants(Argument.SCRATCHPAD)
-        self.scratch_bytes = scratch.bytes
         self._memories = dict(memories)
-        if self.scratch_bytes:
+        if scratch.bytes:
             self._memories[Argument.SCRATCHPAD] = empty(onednn, scratch)
         count = len(self._memories)
         self._arguments = (_Argument * count)(
@@ -154,4 +149,4 @@ def copying(onednn: OneDnnApi, source: TensorDescriptor, result: TensorDescripto
         onednn.engine,
         Attributes(onednn),
     )
-    return Way(onednn, handle, 0)
+    return Way(onednn, handle)

@@ -20,8 +20,9 @@ import pytest
 from benanza_runner.measuring.busy import OTHERS, Load
 from benanza_runner.measuring.stopping import Rule
 from benanza_runner.onnx_layers.layer_model import LayerModel, layer_model
-from benanza_runner.onnxruntime import forms
-from benanza_runner.onnxruntime.blocked import DOMAIN
+from benanza_runner.onnxruntime import block_conversions, forms
+from benanza_runner.onnxruntime.block_conversions import Direction
+from benanza_runner.onnxruntime.blocked import DOMAIN, Shape
 from benanza_runner.onnxruntime.copies_timer import CopiesTimer, TimedCopies
 from benanza_runner.onnxruntime.runtime import OnnxRuntime
 from benanza_runner.onnxruntime.session import CPU, Provider, Session, session_options
@@ -362,6 +363,29 @@ def test_what_can_not_be_timed_in_blocks_keeps_its_other_time(
     assert not plain.failure
     assert in_blocks.failure
     assert in_blocks.failure == "ONNX Runtime: for blocks"
+
+
+@needs_blocks
+def test_conversions_that_a_failed_layer_left_are_timed_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("no time")
+
+    runtime = OnnxRuntime(threads=1, libraries=())
+    with monkeypatch.context() as failing:
+        failing.setattr(OnnxRuntime, "_timed", fail)
+        assert "no time" in runtime.measure(conv(16, 8), "fp32").failure
+    made: list[Direction] = []
+    model = block_conversions._model
+
+    def noted(shape: Shape, direction: Direction) -> LayerModel:
+        made.append(direction)
+        return model(shape, direction)
+
+    monkeypatch.setattr(block_conversions, "_model", noted)
+    assert not runtime.measure(conv(16, 8), "fp32").failure
+    assert made
 
 
 def test_the_system(runtime: OnnxRuntime) -> None:

@@ -179,6 +179,7 @@ class OnnxRuntime(Runtime):
 
     def _measure(self, layer: Layer, model: LayerModel, precision: Precision) -> Outcome:
         environment = _environment()
+        self._conversions.settle(stable=False)  # What a layer before left that failed.
         load = self._load()
         started = time.perf_counter()
         own = self._own(layer, model, precision)

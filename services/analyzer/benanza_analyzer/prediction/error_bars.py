@@ -26,8 +26,9 @@ SAME_CAPABILITY = ErrorBar(
 OTHER_CAPABILITY = ErrorBar(
     1.9,
     "a V100 predicted from an H200 and an H100 and the other way round, in fp32, of layers and "
-    "groups that were measured on both; how well Tensor Cores of one kind predict those of another "
-    "isn't known",
+    "groups that were measured on both, with the shortest call of the target (`launch`): without "
+    "it two of three lay there; how well Tensor Cores of one kind predict those of another isn't "
+    "known",
 )
 
 

@@ -124,6 +124,8 @@ class _Referee:
         self._inputs: list[Array] = []
         self._pools: list[Array] = []
         """What these should be, where no kernel can write."""
+        self._kept: list[Array] = []
+        """The outputs as they were at the last answer, likewise."""
 
     def judge(self, kernel: Path) -> TimedKernel:
         """Checks and times it, without what is seen around that. Raises `RefusedError`."""
@@ -148,6 +150,7 @@ class _Referee:
             self._ask(Prepare())
             self._renew()
             self._ask(Try())
+            self._keep()
             self._check()
         self._reweigh()
         self._ask(Prepare())
@@ -195,13 +198,18 @@ class _Referee:
             time.sleep(length_s)
             while not self._memory.begun[0] and self._is_waited_for(deadline):
                 time.sleep(length_s)
+            ended = bool(self._memory.stop[0]) and not stopped
             self._memory.stop[0] = 1
             answer = frames.receive(socket, MOST_BYTES, deadline)
             passed_s = time.perf_counter() - begun_s
             worked_s = self._cpu_s() - cpu_s
             waited_s = longest_wait_s(self._worker.pid) - waited_s
+            self._keep()
             reply = decoded(answer, replies)
-        match _accepted(reply):
+        _accepted(reply)
+        if ended:
+            raise RefusedError("it ended a window itself")
+        match reply:
             case CallsMade(calls):
                 return TimedWindow(passed_s * 1e6, worked_s * 1e6, waited_s * 1e6, calls)
         raise RefusedError("its process answered what it wasn't asked")
@@ -234,6 +242,10 @@ class _Referee:
         for output in (*self._memory.outputs, *self._memory.copies):
             poison(output)
 
+    def _keep(self) -> None:
+        """Takes the outputs to where no thread of the worker can write them later."""
+        self._kept = [copy.copy() for copy in self._memory.copies]
+
     def _check(self) -> None:
         """Raises `RefusedError` unless the last call left right results, and its inputs alone."""
         for constant, values in ((False, self._inputs), (True, self._weights)):
@@ -242,7 +254,7 @@ class _Referee:
                 raise RefusedError(reason)
         operands = self._signature.outputs
         expected = self._draws.expected(self._inputs)
-        if reason := why_wrong(operands, self._memory.copies, expected, self._precision):
+        if reason := why_wrong(operands, self._kept, expected, self._precision):
             time.sleep(LATE_S)
             if not why_wrong(operands, self._memory.outputs, expected, self._precision):
                 reason = "it returned before its work was done"

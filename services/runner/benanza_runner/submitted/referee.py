@@ -3,6 +3,8 @@
 The kernel runs in a worker that has inputs and room for outputs, and nothing else. What it should
 compute, the clock, and when it is to stop are here. Nobody in the worker's process knows which call
 is the last of a window; of this one all outputs are compared, so that each call has to be right.
+Timed windows aren't short. So that none of their first calls is left out, there are others among
+them, as many, which end sooner, and whose results alone are looked at.
 """
 
 import resource
@@ -54,7 +56,10 @@ TRIES = 2
 
 WARM_UP, FEW_WINDOWS, WINDOWS = 3, 10, 60
 WINDOW_S = 0.002
-"""About how long a window is; it ends at a time between half of it and one and a half."""
+"""About how long a timed window is; it ends at a time between half of it and one and a half."""
+
+SPUN_S = 0.0001
+"""Less than this isn't slept: the system wakes nobody so soon."""
 
 MOST_US = 1_000_000.0
 """There are fewer windows if they take so long together."""
@@ -169,16 +174,23 @@ class _Referee:
         windows: list[TimedWindow] = []
         spent_us = 0.0
         while len(windows) < (FEW_WINDOWS if spent_us > MOST_US else WINDOWS):
+            if secrets.randbelow(2):
+                self._window(_early_s())
+                continue
             windows.append(self._window())
             spent_us += windows[-1].passed_us
         return windows
 
-    def _window(self, *, empty: bool = False, stopped: bool = False) -> TimedWindow:
+    def _window(
+        self, length_s: float | None = None, *, empty: bool = False, stopped: bool = False
+    ) -> TimedWindow:
         """A window of one call or more; of none if it is `stopped`. All is right after it."""
+        if length_s is None:
+            length_s = 0.0 if stopped else WINDOW_S * (0.5 + secrets.randbelow(1000) / 1000)
         self._renew()
         arranged = Arrange(secrets.randbits(60), empty)
         self._ask(arranged)
-        window = self._timed(stopped=stopped)
+        window = self._timed(length_s, stopped=stopped)
         changed = Disturbance(self._inputs, self._pools, arranged.seed)
         for _ in range(1 + window.calls):
             changed.step()
@@ -186,16 +198,18 @@ class _Referee:
             self._check()
         return window
 
-    def _timed(self, *, stopped: bool) -> TimedWindow:
+    def _timed(self, length_s: float, *, stopped: bool) -> TimedWindow:
         self._memory.stop[0], self._memory.begun[0] = int(stopped), int(stopped)
-        length_s = 0.0 if stopped else WINDOW_S * (0.5 + secrets.randbelow(1000) / 1000)
         socket = self._worker.socket.fileno()
         message = encoder.encode(Run())
         with self._answering() as deadline:
             waited_s, cpu_s = longest_wait_s(self._worker.pid), self._cpu_s()
             begun_s = time.perf_counter()
             frames.send(socket, message, deadline)
-            time.sleep(length_s)
+            if length_s >= SPUN_S:
+                time.sleep(length_s)
+            while time.perf_counter() < begun_s + length_s:
+                pass
             while not self._memory.begun[0] and self._is_waited_for(deadline):
                 time.sleep(length_s)
             ended = bool(self._memory.stop[0]) and not stopped
@@ -279,6 +293,13 @@ class _Referee:
         except WorkerError as error:
             words = f": {short_reason(error.words)}" if error.words else ""
             raise RefusedError(f"{error}{words}") from error
+
+
+def _early_s() -> float:
+    """When a window ends that isn't timed: any time before a timed one may, the first ones more
+    often.
+    """
+    return 0.5 * WINDOW_S * (secrets.randbelow(1000) / 1000) ** 3
 
 
 def _accepted(reply: Reply) -> Reply:

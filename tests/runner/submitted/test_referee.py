@@ -126,6 +126,24 @@ def run(x, w, y):
 """,
         "it ended a window itself",
     ),
+    "takes over the loop": (
+        HONEST
+        + """
+import __main__
+def claiming(self):
+    for _ in range(1000):
+        self._change()
+    self._call()
+    self._keep_outputs()
+    return 1000
+__main__.Bench.run = claiming
+""",
+        "it replaced Bench.run",
+    ),
+    "takes over what the loop consists of": (
+        HONEST + "import __main__; __main__.Bench.run.__code__ = (lambda self: 1000).__code__",
+        "it replaced __main__.Bench.run",
+    ),
     "writes to inputs": (
         f"""
 import numpy as np

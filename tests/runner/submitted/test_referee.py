@@ -144,6 +144,30 @@ __main__.Bench.run = claiming
         HONEST + "import __main__; __main__.Bench.run.__code__ = (lambda self: 1000).__code__",
         "it replaced __main__.Bench.run",
     ),
+    "answers in the place of the loop": (
+        f"""
+import os, struct, sys
+import numpy as np
+from benanza_runner.submitted.messages import CallsMade, encoder
+answer = encoder.encode(CallsMade(1000))
+def run(x, w):
+    os.write(int(sys.argv[1]), struct.pack("!I", len(answer)) + answer)
+    return {RIGHT}
+""",
+        "its process answered what it wasn't asked",
+    ),
+    "answers twice": (
+        f"""
+import os, struct, sys
+import numpy as np
+from benanza_runner.submitted.messages import Done, encoder
+answer = encoder.encode(Done())
+def run(x, w):
+    os.write(int(sys.argv[1]), struct.pack("!I", len(answer)) + answer)
+    return {RIGHT}
+""",
+        "answered what is no answer: ",
+    ),
     "writes to inputs": (
         f"""
 import numpy as np

@@ -69,6 +69,8 @@ OVERHEADS = 8
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
+NOT_ASKED = "its process answered what it wasn't asked"
+
 LATE_S = 0.1
 """So long after a window it is looked whether a wrong result has become right since."""
 
@@ -226,7 +228,7 @@ class _Referee:
         match reply:
             case CallsMade(calls):
                 return TimedWindow(passed_s * 1e6, worked_s * 1e6, waited_s * 1e6, calls)
-        raise RefusedError("its process answered what it wasn't asked")
+        raise RefusedError(NOT_ASKED)
 
     def _is_waited_for(self, deadline: float) -> bool:
         """Whether the worker may still begin: it hasn't answered or ended, and there is time."""
@@ -283,12 +285,19 @@ class _Referee:
         with self._answering(seconds) as deadline:
             frames.send(socket, encoder.encode(request), deadline)
             reply = decoded(frames.receive(socket, MOST_BYTES, deadline), replies)
-        return _accepted(reply)
+        if isinstance(_accepted(reply), CallsMade):
+            raise RefusedError(NOT_ASKED)
+        return reply
 
     @contextmanager
     def _answering(self, seconds: float | None = None) -> Iterator[float]:
+        """A block in which the worker is asked and answers, which it may not do before."""
+        socket = self._worker.socket.fileno()
         try:
             with self._worker.answering(seconds or self._limits.seconds) as deadline:
+                if not frames.is_quiet(socket):
+                    frames.receive(socket, 0, deadline)  # It may have ended.
+                    raise frames.FrameError("before it was asked")
                 yield deadline
         except WorkerError as error:
             words = f": {short_reason(error.words)}" if error.words else ""

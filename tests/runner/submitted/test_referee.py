@@ -252,6 +252,10 @@ def run(x, w):
         "import numpy as np\ndef run(x, w): return np.ones(1 << 29)",
         "it takes more memory than it may",
     ),
+    "takes memory that counts for no limit": (
+        "import mmap\ndef run(x, w): return mmap.mmap(-1, 1 << 32)",
+        "PermissionError",
+    ),
 }
 
 

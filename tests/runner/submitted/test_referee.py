@@ -156,6 +156,22 @@ def run(x, w):
 """,
         "its process answered what it wasn't asked",
     ),
+    "claims any number of calls": (
+        f"""
+import os, struct, sys
+import numpy as np
+from benanza_runner.submitted.messages import CallsMade, encoder
+answer = encoder.encode(CallsMade(10**15))
+calls = 0
+def run(x, w):
+    global calls
+    calls += 1
+    if calls == 4:  # after both tries, and the call before the first window
+        os.write(int(sys.argv[1]), struct.pack("!I", len(answer)) + answer)
+    return {RIGHT}
+""",
+        "it claims 1,000,000,000,000,000 calls",
+    ),
     "answers twice": (
         f"""
 import os, struct, sys

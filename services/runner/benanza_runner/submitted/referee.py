@@ -67,6 +67,9 @@ MOST_US = 1_000_000.0
 OVERHEADS = 8
 """Windows without calls, and with calls that do nothing."""
 
+MOST_CALLS = 1e8
+"""In a second. Python calls nothing so often, and each is a change to be made here, too."""
+
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 NOT_ASKED = "its process answered what it wasn't asked"
@@ -227,6 +230,8 @@ class _Referee:
             raise RefusedError("it ended a window itself")
         match reply:
             case CallsMade(calls):
+                if not stopped and not 0 < calls < MOST_CALLS * passed_s:
+                    raise RefusedError(f"it claims {calls:,} calls in {passed_s:.2g} seconds")
                 return TimedWindow(passed_s * 1e6, worked_s * 1e6, waited_s * 1e6, calls)
         raise RefusedError(NOT_ASKED)
 

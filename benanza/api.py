@@ -422,11 +422,13 @@ def gate(
 
     The arguments are the options of `benanza gate`; what was found is kept in `data`. What comes of
     it is in `verdict`, and in `runs` for each model. Raises `BenanzaError` for an argument that
-    can't be, as `profile` does, and for an earlier gate that can't be read.
+    can't be, as `profile` does, for an earlier gate that can't be read, and without any limit.
     """
     from benanza.gating.gate import GateLimits
     from benanza.gating.gate import gate as check_runs
 
+    if max_ratio is None and no_slower_than is None:
+        raise BenanzaError("give max_ratio, no_slower_than, or both")
     request = RunRequest(
         models=arguments.model_texts("model", model),
         batch_sizes=arguments.batch_sizes("batch", batch),

@@ -16,7 +16,7 @@ from benanza.tasks.results import SolvedTask
 from benanza.tasks.task import Task, read_task
 from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log.readable import events_of
+from benanza_backbone.event_log.standing import standing_measurements
 from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings
 from benanza_runner.measuring.busy import doubts_in
@@ -31,7 +31,6 @@ from benanza_runner.variants import timed_variant, warm
 from benanza_schemas.events import MARK, LayerMeasured, System, Variant, event_id
 from benanza_schemas.identity import fingerprint_of_canonical
 from benanza_schemas.times import time_us
-from benanza_schemas.topics import RESULTS
 from benanza_schemas.vocabulary import SUBMITTED, StoppedBy
 
 COMPILER = "cc"
@@ -75,7 +74,7 @@ def solve(
         key = (task.fingerprint.encode(),)
         known = [
             variant
-            for event in events_of(log, RESULTS, LayerMeasured, key)
+            for _, event in standing_measurements(log, key)
             if (event.system, event.precision) == (system, task.precision)
             for variant in warm(event.variants)
             if variant.library != SUBMITTED

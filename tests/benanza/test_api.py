@@ -130,6 +130,11 @@ def test_profile_finds_what_the_command_finds(benanza: Benanza, data: Path) -> N
     assert sum(each.saved_us for each in advised.advice if each.source == "profile") > 0
 
 
+def test_a_gate_has_a_limit() -> None:
+    with pytest.raises(benanza.BenanzaError, match="give max_ratio, no_slower_than, or both"):
+        benanza.gate("zoo:squeezenet")
+
+
 def test_profile_raises_for_a_model_that_can_t_be_read(data: Path) -> None:
     with pytest.raises(benanza.BenanzaError, match=r"there is no file missing\.onnx"):
         benanza.profile("missing.onnx", data=data)

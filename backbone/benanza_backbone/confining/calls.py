@@ -50,6 +50,8 @@ Rules = Mapping[str, tuple[ArgumentCheck, ...]]
 
 _ALL = 0xFFFFFFFF
 _WRITE_AND_EXECUTE = 2 | 4
+_SHARED, _ANONYMOUS = 1, 0x20
+"""MAP_SHARED, which MAP_SHARED_VALIDATE has as well, and MAP_ANONYMOUS."""
 _NAMESPACES = 0x7E020000
 _AS_OTHERS = 0x8000 | 0x2000
 """With the parent of the parent, or traced as it is."""
@@ -69,8 +71,12 @@ _ANY = """
 """.split()
 
 _CHECKED: Rules = {
-    # No page is written and executed, but files that may be read are mapped to be executed.
-    "mmap": (ArgumentCheck(2, _WRITE_AND_EXECUTE, (0, 2, 4)),),
+    # No page is written and executed, but files that may be read are mapped to be executed. Memory
+    # that is shared, and of no file, counts for no limit.
+    "mmap": (
+        ArgumentCheck(2, _WRITE_AND_EXECUTE, (0, 2, 4)),
+        ArgumentCheck(3, _SHARED | _ANONYMOUS, (0, _SHARED, _ANONYMOUS)),
+    ),
     "mprotect": (ArgumentCheck(2, 4, (0,)),),
     # F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC: others may send signals.
     "fcntl": (ArgumentCheck(1, _ALL, (0, 1, 2, 3, 4, 1030)),),

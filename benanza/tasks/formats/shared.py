@@ -4,6 +4,7 @@ https://github.com/flashinfer-ai/flashinfer-bench and https://github.com/NVIDIA/
 format follows from the former, have the schemas.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -19,8 +20,8 @@ class UnknownTypeError(ValueError):
 
 
 def op_type(op: str) -> str:
-    """The operators in order as one word: `conv_relu`."""
-    return "_".join(op.lower().split("+"))[:LONGEST].strip("_")
+    """The operators in order as one word that files can be named by: `conv_relu`."""
+    return re.sub(r"[^a-z0-9_]", "", op.lower().replace("+", "_"))[:LONGEST].strip("_")
 
 
 def definition(task: Task, reference: str, types: Mapping[str, str]) -> Json:

@@ -122,7 +122,9 @@ def _padded(operation: ReferredOperation) -> str:
     rank = len(operation.shape())
     if any(pad < 0 for pad in pads) or len(pads) != 2 * rank:
         raise NoReferenceError("Pad leaves something out")
-    value = f"float({operation.names[2]})" if operation.has(2) else "0.0"
+    value = repr(operation.operator.number("value", 0.0))
+    if operation.has(2):
+        value = f"float({operation.names[2]})"
     return (
         f"padded({operation.names[0]}, {list(zip(pads[:rank], pads[rank:], strict=True))}, {value})"
     )

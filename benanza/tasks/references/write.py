@@ -40,7 +40,8 @@ def reference(layer: Layer, signature: Signature, library: Library) -> str:
     that names the operator which can't be written.
     """
     names = {index: f"v{index}" for index in range(len(layer.tensors))}
-    names |= {operand.index: operand.name for operand in (*signature.inputs, *signature.outputs)}
+    operands = (*signature.inputs, *signature.outputs)
+    names |= {operand.index: operand.name for operand in operands}
     lines = [line for each in operations(layer, names) for line in _lines(each, names, library)]
     body = "\n".join(lines)
     used = set(re.findall(r"\b\w+\b", body))
@@ -56,7 +57,7 @@ def reference(layer: Layer, signature: Signature, library: Library) -> str:
     parameters = ", ".join(operand.name for operand in signature.inputs)
     helpers = _helpers(body, library)
     imports = ["import math\n", "import numpy as np"] if library == "numpy" else ["import torch"]
-    if any(operand.dtype == "bfloat16" for operand in signature.outputs) and library == "numpy":
+    if any(operand.dtype == "bfloat16" for operand in operands) and library == "numpy":
         imports.insert(1, "import ml_dtypes")
     inside = [_INDENT + line for line in filter(None, (*before, *lines))]
     returned = f"{_INDENT}return {', '.join(after)}"

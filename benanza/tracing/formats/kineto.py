@@ -41,6 +41,9 @@ DTYPES = {
 _ID_BITS = 48
 """Of an id; those above are of the rank."""
 
+_MOST_RANKS = 2**15
+"""More have no place in an integer of SQLite, and aren't told apart by ids."""
+
 _STRIDED = "attention"
 """Is part of the names of operators whose strides count, besides those of `torch.compile`."""
 
@@ -102,7 +105,10 @@ class KinetoReader:
         value = event.get("args", {}).get("External id")
         if not isinstance(value, int) or not 0 < value < 2**_ID_BITS:
             return None
-        return self._ranks.setdefault(_rank(event), len(self._ranks)) << _ID_BITS | value
+        rank = _rank(event)
+        if rank not in self._ranks and len(self._ranks) == _MOST_RANKS:
+            return None
+        return self._ranks.setdefault(rank, len(self._ranks)) << _ID_BITS | value
 
     @staticmethod
     def _correlation(event: Mapping[str, Any]) -> str:

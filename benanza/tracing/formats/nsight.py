@@ -97,7 +97,7 @@ def _inputs(text: str, dtype: str) -> TracedInputs | None:
         return None
     try:
         shapes = tuple(tuple(map(int, shape)) for shape in json.loads(found[1]))
-    except (TypeError, ValueError):
+    except (OverflowError, RecursionError, TypeError, ValueError):
         return None
     dtypes = tuple(dtype if shape else "" for shape in shapes)
     return TracedInputs(shapes, dtypes, shapes_alone=True)

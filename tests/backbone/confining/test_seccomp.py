@@ -80,6 +80,8 @@ def test_a_child_starts_threads_and_no_processes(machine: str) -> None:
         ("prlimit64", (0, 7), (CHILD - 1, 7)),
         ("prctl", (15, 0), (1, 0)),  # PR_SET_PDEATHSIG
         ("mmap", (0, 4096, 5), (0, 4096, 7)),
+        ("mmap", (0, 4096, 3, 0x22), (0, 4096, 3, 0x21)),  # MAP_PRIVATE or MAP_SHARED of no file
+        ("mmap", (0, 4096, 3, 0x01), (0, 4096, 3, 0x23)),  # MAP_SHARED_VALIDATE of no file
         ("mprotect", (0, 4096, 3), (0, 4096, 5)),
         ("fcntl", (3, 3), (3, 8)),  # F_SETOWN
         ("ioctl", (3, 0x5401), (3, 0x5412)),  # TIOCSTI

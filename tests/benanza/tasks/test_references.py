@@ -83,6 +83,9 @@ LAYERS = {
     "Pad": single(
         "Pad", 13, (ROWS, constant(0, 1, 0, 0, 2, 3)), (floats(3, 7, 13),), mode="constant"
     ),
+    "Pad with another value": single(
+        "Pad", 2, (ROWS,), (floats(3, 7, 13),), pads=(0, 1, 0, 0, 2, 3), value=0.5
+    ),
     "Expand": single("Expand", 13, (floats(4, 1), constant(3, 4, 5)), (floats(3, 4, 5),)),
     "Clip": single("Clip", 6, (ROWS,), (ROWS,), min=-0.5, max=0.5),
     "Max": single("Max", 13, (ROWS, ROWS, floats(10)), (ROWS,)),
@@ -152,6 +155,22 @@ def test_it_draws_its_own_inputs() -> None:
     assert program["run"](table, indices).shape == (2, 3, 5)
     in_torch = reference(layer, signature, "torch") + drawn_by_torch(layer, signature)
     compile(in_torch, "reference", "exec")
+
+
+def test_it_draws_inputs_of_bfloat16_for_other_results() -> None:
+    layer = single("IsNaN", 20, (Tensor("bfloat16", (4,)),), (Tensor("bool", (4,)),))
+    signature = signature_of(layer)
+    program = _run(reference(layer, signature, "numpy") + drawn_by_numpy(layer, signature))
+    (numbers,) = program["inputs"]()
+    assert numbers.dtype.name == "bfloat16"
+    assert not program["run"](numbers).any()
+
+
+def test_another_value_of_padding_is_in_both_references() -> None:
+    layer = LAYERS["Pad with another value"]
+    signature = signature_of(layer)
+    assert "constant_values=0.5" in reference(layer, signature, "numpy")
+    assert ", 0.5)" in reference(layer, signature, "torch")
 
 
 def test_what_can_not_be_written_is_named() -> None:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from benanza.tracing.formats.kineto import KinetoReader
+from benanza.tracing.formats.recorded import DeviceActivity
 from benanza.tracing.recording import Recording, recording
 from benanza_backbone.errors import BenanzaError
 from tests.benanza.tracing.kineto_file import GPU, KinetoFile, steps, written_steps
@@ -191,6 +193,14 @@ def test_kernels_of_a_graph_belong_to_nobody(tmp_path: Path) -> None:
         ("triton_poi_fused_add_0", 2)
     ]
     assert "Torch-Compiled Region: 0/0" not in {each.name for each in found.operators}
+
+
+def test_ids_of_more_ranks_than_there_can_be_are_none() -> None:
+    reader = KinetoReader()
+    event = {"ph": "X", "cat": "kernel", "name": "k", "ts": 0, "args": {"External id": 2**48 - 1}}
+    read = [reader.read(event | {"pid": f"[{rank}] 1"}) for rank in range(2**15 + 1)]
+    last, beyond = (each.operator for each in read[-2:] if isinstance(each, DeviceActivity))
+    assert (last, beyond) == (2**63 - 1, None)
 
 
 def test_ids_are_those_of_a_rank(tmp_path: Path) -> None:

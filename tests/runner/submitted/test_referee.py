@@ -81,6 +81,109 @@ def run(x, w, y):
         HONEST + "import time; time.perf_counter_ns = lambda: 0",
         "it replaced time.perf_counter_ns",
     ),
+    "leaves out the first calls of a window": (
+        f"""
+import time
+import numpy as np
+calls, begun, seen = 0, 0.0, None
+def run(x, w, y):
+    global calls, begun, seen
+    marks = x[0, 0], x[8, 40], x[16, 20], x[31, 47]
+    if seen is None or sum(a != b for a, b in zip(marks, seen)) > 2:  # new inputs
+        calls = 0
+    calls, seen = calls + 1, marks
+    if calls == 2:
+        begun = time.perf_counter()
+    if calls == 1 or time.perf_counter() - begun > 0.0003:
+        y[...] = {RIGHT}
+""",
+        "wrong result",
+    ),
+    "looks for the flag of a window's end": (
+        f"""
+import numpy as np
+def run(x, w, y):
+    shared = x.base
+    while isinstance(shared, np.ndarray):
+        shared = shared.base
+    shared = memoryview(shared).cast("B")
+    shared[0] = 1
+    y[...] = {RIGHT}
+""",
+        "it wrote to its input x0",
+    ),
+    "ends windows itself": (
+        f"""
+import sys
+import numpy as np
+frame = sys._getframe()
+while "bench" not in frame.f_locals:
+    frame = frame.f_back
+stop = frame.f_locals["bench"]._memory.stop
+def run(x, w, y):
+    y[...] = {RIGHT}
+    stop[0] = 1
+""",
+        "it ended a window itself",
+    ),
+    "takes over the loop": (
+        HONEST
+        + """
+import __main__
+def claiming(self):
+    for _ in range(1000):
+        self._change()
+    self._call()
+    self._keep_outputs()
+    return 1000
+__main__.Bench.run = claiming
+""",
+        "it replaced Bench.run",
+    ),
+    "takes over what the loop consists of": (
+        HONEST + "import __main__; __main__.Bench.run.__code__ = (lambda self: 1000).__code__",
+        "it replaced __main__.Bench.run",
+    ),
+    "answers in the place of the loop": (
+        f"""
+import os, struct, sys
+import numpy as np
+from benanza_runner.submitted.messages import CallsMade, encoder
+answer = encoder.encode(CallsMade(1000))
+def run(x, w):
+    os.write(int(sys.argv[1]), struct.pack("!I", len(answer)) + answer)
+    return {RIGHT}
+""",
+        "its process answered what it wasn't asked",
+    ),
+    "claims any number of calls": (
+        f"""
+import os, struct, sys
+import numpy as np
+from benanza_runner.submitted.messages import CallsMade, encoder
+answer = encoder.encode(CallsMade(10**15))
+calls = 0
+def run(x, w):
+    global calls
+    calls += 1
+    if calls == 4:  # after both tries, and the call before the first window
+        os.write(int(sys.argv[1]), struct.pack("!I", len(answer)) + answer)
+    return {RIGHT}
+""",
+        "it claims 1,000,000,000,000,000 calls",
+    ),
+    "answers twice": (
+        f"""
+import os, struct, sys
+import numpy as np
+from benanza_runner.submitted.messages import Done, encoder
+answer = encoder.encode(Done())
+def run(x, w):
+    os.write(int(sys.argv[1]), struct.pack("!I", len(answer)) + answer)
+    return {RIGHT}
+""",
+        "answered what is no answer: ",
+    ),
     "writes to inputs": (
         f"""
 import numpy as np
@@ -164,6 +267,10 @@ def run(x, w):
     "takes too much memory": (
         "import numpy as np\ndef run(x, w): return np.ones(1 << 29)",
         "it takes more memory than it may",
+    ),
+    "takes memory that counts for no limit": (
+        "import mmap\ndef run(x, w): return mmap.mmap(-1, 1 << 32)",
+        "PermissionError",
     ),
 }
 

@@ -14,13 +14,14 @@ from benanza_runner.submitted.disturbance import pool_size
 from benanza_runner.submitted.signature import KernelOperand, Signature
 
 IN_MEMORY = Path("/dev/shm")  # files there never reach a disk
-PAGE = 4096
+PAGE = mmap.ALLOCATIONGRANULARITY
 
 assert np.dtype("bfloat16") == ml_dtypes.bfloat16
 
 
 class SharedMemory:
-    """The arrays of a signature in a file that is mapped by both sides.
+    """The arrays of a signature in a file that is mapped by both sides, each by itself: from one no
+    other can be reached.
 
     `stop` has one byte, which the referee sets, and `begun` one that the worker sets after each
     call. `copies` are for the outputs as they are when a call returns. `pools` hold what inputs are
@@ -30,20 +31,21 @@ class SharedMemory:
     def __init__(self, path: Path, signature: Signature) -> None:
         self.path = path
         self._end = PAGE
-        with path.open("r+b") as file:
-            self._mapped = mmap.mmap(file.fileno(), 0)
-        flags = memoryview(self._mapped)
-        self.stop, self.begun = flags[:1], flags[1:2]
-        self.inputs = [self._array(operand) for operand in signature.inputs]
-        self.outputs = [self._array(operand) for operand in signature.outputs]
-        self.copies = [self._array(operand) for operand in signature.outputs]
-        changing = [operand for operand in signature.inputs if not operand.constant]
-        self.pools = [self._array(_pool(operand)) for operand in changing]
+        with path.open("r+b") as opened:
+            file = opened.fileno()
+            flags = memoryview(mmap.mmap(file, PAGE))
+            self.stop, self.begun = flags[:1], flags[1:2]
+            self.inputs = [self._array(file, operand) for operand in signature.inputs]
+            self.outputs = [self._array(file, operand) for operand in signature.outputs]
+            self.copies = [self._array(file, operand) for operand in signature.outputs]
+            changing = [operand for operand in signature.inputs if not operand.constant]
+            self.pools = [self._array(file, _pool(operand)) for operand in changing]
 
-    def _array(self, operand: KernelOperand) -> Array:
-        begin, self._end = self._end, self._end + _whole_pages(operand)
-        dtype = np.dtype(operand.dtype)
-        flat = np.frombuffer(self._mapped, dtype, prod(operand.shape), begin)
+    def _array(self, file: int, operand: KernelOperand) -> Array:
+        size = _whole_pages(operand)
+        begin, self._end = self._end, self._end + size
+        mapped = mmap.mmap(file, size, offset=begin)
+        flat = np.frombuffer(mapped, np.dtype(operand.dtype), prod(operand.shape))
         return flat.reshape(operand.shape)
 
 

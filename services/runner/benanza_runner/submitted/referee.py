@@ -3,6 +3,8 @@
 The kernel runs in a worker that has inputs and room for outputs, and nothing else. What it should
 compute, the clock, and when it is to stop are here. Nobody in the worker's process knows which call
 is the last of a window; of this one all outputs are compared, so that each call has to be right.
+Timed windows aren't short. So that none of their first calls is left out, there are others among
+them, as many, which end sooner, and whose results alone are looked at.
 """
 
 import resource
@@ -54,7 +56,10 @@ TRIES = 2
 
 WARM_UP, FEW_WINDOWS, WINDOWS = 3, 10, 60
 WINDOW_S = 0.002
-"""About how long a window is; it ends at a time between half of it and one and a half."""
+"""About how long a timed window is; it ends at a time between half of it and one and a half."""
+
+SPUN_S = 0.0001
+"""Less than this isn't slept: the system wakes nobody so soon."""
 
 MOST_US = 1_000_000.0
 """There are fewer windows if they take so long together."""
@@ -62,7 +67,12 @@ MOST_US = 1_000_000.0
 OVERHEADS = 8
 """Windows without calls, and with calls that do nothing."""
 
+MOST_CALLS = 1e8
+"""In a second. Python calls nothing so often, and each is a change to be made here, too."""
+
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+NOT_ASKED = "its process answered what it wasn't asked"
 
 LATE_S = 0.1
 """So long after a window it is looked whether a wrong result has become right since."""
@@ -124,6 +134,8 @@ class _Referee:
         self._inputs: list[Array] = []
         self._pools: list[Array] = []
         """What these should be, where no kernel can write."""
+        self._kept: list[Array] = []
+        """The outputs as they were at the last answer, likewise."""
 
     def judge(self, kernel: Path) -> TimedKernel:
         """Checks and times it, without what is seen around that. Raises `RefusedError`."""
@@ -148,6 +160,7 @@ class _Referee:
             self._ask(Prepare())
             self._renew()
             self._ask(Try())
+            self._keep()
             self._check()
         self._reweigh()
         self._ask(Prepare())
@@ -166,16 +179,23 @@ class _Referee:
         windows: list[TimedWindow] = []
         spent_us = 0.0
         while len(windows) < (FEW_WINDOWS if spent_us > MOST_US else WINDOWS):
+            if secrets.randbelow(2):
+                self._window(_early_s())
+                continue
             windows.append(self._window())
             spent_us += windows[-1].passed_us
         return windows
 
-    def _window(self, *, empty: bool = False, stopped: bool = False) -> TimedWindow:
+    def _window(
+        self, length_s: float | None = None, *, empty: bool = False, stopped: bool = False
+    ) -> TimedWindow:
         """A window of one call or more; of none if it is `stopped`. All is right after it."""
+        if length_s is None:
+            length_s = 0.0 if stopped else WINDOW_S * (0.5 + secrets.randbelow(1000) / 1000)
         self._renew()
         arranged = Arrange(secrets.randbits(60), empty)
         self._ask(arranged)
-        window = self._timed(stopped=stopped)
+        window = self._timed(length_s, stopped=stopped)
         changed = Disturbance(self._inputs, self._pools, arranged.seed)
         for _ in range(1 + window.calls):
             changed.step()
@@ -183,28 +203,37 @@ class _Referee:
             self._check()
         return window
 
-    def _timed(self, *, stopped: bool) -> TimedWindow:
+    def _timed(self, length_s: float, *, stopped: bool) -> TimedWindow:
         self._memory.stop[0], self._memory.begun[0] = int(stopped), int(stopped)
-        length_s = 0.0 if stopped else WINDOW_S * (0.5 + secrets.randbelow(1000) / 1000)
         socket = self._worker.socket.fileno()
         message = encoder.encode(Run())
         with self._answering() as deadline:
             waited_s, cpu_s = longest_wait_s(self._worker.pid), self._cpu_s()
             begun_s = time.perf_counter()
             frames.send(socket, message, deadline)
-            time.sleep(length_s)
+            if length_s >= SPUN_S:
+                time.sleep(length_s)
+            while time.perf_counter() < begun_s + length_s:
+                pass
             while not self._memory.begun[0] and self._is_waited_for(deadline):
                 time.sleep(length_s)
+            ended = bool(self._memory.stop[0]) and not stopped
             self._memory.stop[0] = 1
             answer = frames.receive(socket, MOST_BYTES, deadline)
             passed_s = time.perf_counter() - begun_s
             worked_s = self._cpu_s() - cpu_s
             waited_s = longest_wait_s(self._worker.pid) - waited_s
+            self._keep()
             reply = decoded(answer, replies)
-        match _accepted(reply):
+        _accepted(reply)
+        if ended:
+            raise RefusedError("it ended a window itself")
+        match reply:
             case CallsMade(calls):
+                if not stopped and not 0 < calls < MOST_CALLS * passed_s:
+                    raise RefusedError(f"it claims {calls:,} calls in {passed_s:.2g} seconds")
                 return TimedWindow(passed_s * 1e6, worked_s * 1e6, waited_s * 1e6, calls)
-        raise RefusedError("its process answered what it wasn't asked")
+        raise RefusedError(NOT_ASKED)
 
     def _is_waited_for(self, deadline: float) -> bool:
         """Whether the worker may still begin: it hasn't answered or ended, and there is time."""
@@ -234,6 +263,10 @@ class _Referee:
         for output in (*self._memory.outputs, *self._memory.copies):
             poison(output)
 
+    def _keep(self) -> None:
+        """Takes the outputs to where no thread of the worker can write them later."""
+        self._kept = [copy.copy() for copy in self._memory.copies]
+
     def _check(self) -> None:
         """Raises `RefusedError` unless the last call left right results, and its inputs alone."""
         for constant, values in ((False, self._inputs), (True, self._weights)):
@@ -242,7 +275,7 @@ class _Referee:
                 raise RefusedError(reason)
         operands = self._signature.outputs
         expected = self._draws.expected(self._inputs)
-        if reason := why_wrong(operands, self._memory.copies, expected, self._precision):
+        if reason := why_wrong(operands, self._kept, expected, self._precision):
             time.sleep(LATE_S)
             if not why_wrong(operands, self._memory.outputs, expected, self._precision):
                 reason = "it returned before its work was done"
@@ -257,16 +290,30 @@ class _Referee:
         with self._answering(seconds) as deadline:
             frames.send(socket, encoder.encode(request), deadline)
             reply = decoded(frames.receive(socket, MOST_BYTES, deadline), replies)
-        return _accepted(reply)
+        if isinstance(_accepted(reply), CallsMade):
+            raise RefusedError(NOT_ASKED)
+        return reply
 
     @contextmanager
     def _answering(self, seconds: float | None = None) -> Iterator[float]:
+        """A block in which the worker is asked and answers, which it may not do before."""
+        socket = self._worker.socket.fileno()
         try:
             with self._worker.answering(seconds or self._limits.seconds) as deadline:
+                if not frames.is_quiet(socket):
+                    frames.receive(socket, 0, deadline)  # It may have ended.
+                    raise frames.FrameError("before it was asked")
                 yield deadline
         except WorkerError as error:
             words = f": {short_reason(error.words)}" if error.words else ""
             raise RefusedError(f"{error}{words}") from error
+
+
+def _early_s() -> float:
+    """When a window ends that isn't timed: any time before a timed one may, the first ones more
+    often.
+    """
+    return 0.5 * WINDOW_S * (secrets.randbelow(1000) / 1000) ** 3
 
 
 def _accepted(reply: Reply) -> Reply:

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -43,10 +43,18 @@ _FORBIDDEN = {
 class KernelWatch:
     """From when it is made on, what the kernel does is looked at."""
 
-    def __init__(self) -> None:
+    def __init__(self, *others: ModuleType | type) -> None:
+        """Besides what all modules use, it sees whether anything of these is replaced."""
         self._reasons: list[str] = []
         self._running = False
-        self._known = {module: dict(vars(module)) for module in _WATCHED}
+        watched = (*_WATCHED, *others)
+        self._known = {each: dict(vars(each)) for each in watched}
+        self._codes: dict[FunctionType, CodeType] = {
+            value: value.__code__
+            for known in self._known.values()
+            for value in known.values()
+            if isinstance(value, FunctionType)
+        }
         sys.addaudithook(self._heard)
 
     @contextmanager
@@ -63,11 +71,14 @@ class KernelWatch:
         return next(iter([*self._reasons, *self._replaced()]), "")
 
     def _replaced(self) -> Iterator[str]:
-        for module, before in self._known.items():
-            now = vars(module)
+        for of, before in self._known.items():
+            now = vars(of)
             for name, value in before.items():
                 if callable(value) and now.get(name) is not value:
-                    yield f"it replaced {module.__name__}.{name}"
+                    yield f"it replaced {of.__name__}.{name}"
+        for function, code in self._codes.items():
+            if function.__code__ is not code:
+                yield f"it replaced {function.__module__}.{function.__qualname__}"
 
     def _heard(self, event: str, arguments: tuple[Any, ...]) -> None:
         if not self._running:

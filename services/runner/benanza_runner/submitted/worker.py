@@ -18,6 +18,7 @@ from benanza_backbone.worker import frames
 from benanza_backbone.worker.inside import end_with_the_parent
 from benanza_runner.arrays import Array
 from benanza_runner.reasons import short_reason
+from benanza_runner.submitted import kernels
 from benanza_runner.submitted.disturbance import Disturbance
 from benanza_runner.submitted.kernels import (
     LIBRARIES,
@@ -131,7 +132,9 @@ def main(referee: int) -> None:
     begin = _request(referee)
     if not isinstance(begin, Begin):
         raise TypeError(f"the first message is a {type(begin).__name__}, not a Begin")
-    watch = KernelWatch()
+    watch = KernelWatch(
+        sys.modules[__name__], Bench, Disturbance, KernelWatch, LoadedKernel, kernels
+    )
     bench = Bench(begin, watch)
     paths = [*readable.of_program(), Path(begin.kernel)]
     confinement = confine_alone(paths, begin.memory_bytes)

@@ -92,6 +92,15 @@ def test_shapes_make_layers_where_the_type_is_said(report: Path) -> None:
     assert unknown.reason.endswith("say which: --precision")
 
 
+@pytest.mark.parametrize("sizes", ["[" * 20_000 + "]" * 20_000, "[[1e400]]", "[[[2], 8]]", "[2]"])
+def test_sizes_that_are_none_are_left_out(report: Path, sizes: str) -> None:
+    with closing(sqlite3.connect(report)) as database, database:
+        text = f"aten::linear, seq = 4, sizes = {sizes}"
+        database.execute("UPDATE NVTX_EVENTS SET text = ? WHERE text LIKE 'aten::linear%'", (text,))
+    linear = recording(report, "fp16").operators[0]
+    assert (linear.name, linear.inputs) == ("aten::linear", None)
+
+
 def test_a_graph_that_was_traced_as_one(report: Path) -> None:
     with closing(sqlite3.connect(report)) as database, database:
         database.execute(

@@ -24,6 +24,9 @@ settings.register_profile("benanza", deadline=None, print_blob=True)
 settings.register_profile("quick", settings.get_profile("benanza"), max_examples=20)
 settings.load_profile("benanza")
 
+# As in the processes that tests start (`benanza.conftest.environment`).
+os.environ["BENANZA_CPU_LIBRARIES"] = "none"
+
 BROKER_OF_THE_USER = os.environ.get("BENANZA_KAFKA", "")
 
 INTEGRATION = {"broker_can_start", "kafka_bootstrap", "store", "benanza", "program"}

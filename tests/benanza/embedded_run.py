@@ -12,7 +12,8 @@ from benanza.request import RunRequest
 from benanza.running import pipeline
 from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.clickhouse.store import Store
-from benanza_backbone.settings import Settings, load
+from benanza_backbone.settings import Settings
+from tests.benanza.data_folder import settings_in
 from tests.benanza.hashed_runtime import HashedRuntime
 
 ANY_TIME = datetime(2026, 11, 21, tzinfo=UTC)
@@ -20,7 +21,7 @@ ANY_TIME = datetime(2026, 11, 21, tzinfo=UTC)
 
 def run_embedded(models: Sequence[str], folder: Path) -> Settings:
     """Runs it with measurements that follow from the layers; what it leaves is in the folder."""
-    settings = load({"BENANZA_DATA": str(folder)})
+    settings = settings_in(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pipeline, "open_runtime", lambda *_: nullcontext(HashedRuntime()))
         pipeline.run(RunRequest(models=tuple(models)), settings)

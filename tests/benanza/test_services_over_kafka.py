@@ -18,7 +18,6 @@ from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_backbone.kafka.log import KafkaEventLog
 from benanza_backbone.kafka.topics import create_topics
 from benanza_backbone.service.processor import as_message
-from benanza_backbone.settings import load
 from benanza_ingest.limits import Limits
 from benanza_schemas.codec import decode
 from benanza_schemas.events import (
@@ -39,6 +38,7 @@ from benanza_schemas.topics import (
     RESULTS,
 )
 from tests.backbone.conftest import copy_empty_store
+from tests.benanza.data_folder import settings_in
 from tests.benanza.embedded_run import FoundBounds, comparable, run_embedded
 from tests.benanza.processes import Installation, ServiceProcess, until
 from tests.kafka_broker import KafkaBroker
@@ -83,7 +83,7 @@ class Embedded(NamedTuple):
 def embedded(tmp_path: Path) -> Embedded:
     made = made_once("embedded-run", lambda folder: run_embedded(MODELS, folder / "data"))
     data = copied(made / "data", tmp_path / "embedded")
-    settings = load({"BENANZA_DATA": str(data)})
+    settings = settings_in(data)
     with Store.open(settings.clickhouse) as store, SqliteEventLog(settings.event_log) as log:
         events = (
             [Message(topic, r.key, r.value) for topic in topics for r in log.records(topic)]

@@ -13,8 +13,9 @@ from benanza.looking.what_if import known_what_ifs
 from benanza.request import BoundPolicy, RunRequest
 from benanza.running.pipeline import run
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.settings import Settings, load
+from benanza_backbone.settings import Settings
 from tests.benanza.conftest import FirstRun
+from tests.benanza.data_folder import settings_in
 from tests.benanza.tokens.small_step import swept_step
 from tests.ingest.onnx_text import proto
 from tests.shared import copied
@@ -46,7 +47,7 @@ def step(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def swept(first_run: FirstRun, step: Path) -> Settings:
-    settings = load({"BENANZA_DATA": str(copied(first_run[0], step.parent / "data"))})
+    settings = settings_in(copied(first_run[0], step.parent / "data"))
     found = run(RunRequest((str(step),), sweep={"batch": (1, 2), "past": PASTS}), settings)
     assert found.errors == ()
     return settings
@@ -110,14 +111,14 @@ def test_a_run_that_copies_states_is_advised_a_buffer_for_each(
     (advice,) = (each for each in model["advice"] if each["source"] == "states in place")
     assert advice["op"] == "GroupQueryAttention"
     assert "past_present_share_buffer" in advice["do"]
-    (what_if,) = known_what_ifs(load({"BENANZA_DATA": data[1]}), ["step"], ["fp32"], {}).models
+    (what_if,) = known_what_ifs(settings_in(data[1]), ["step"], ["fp32"], {}).models
     (copied,) = (w for w in what_if.what_ifs if w.name == "states copied, not in place")
     assert copied.more_us is not None
     assert 0 < advice["saved_us"] <= copied.more_us
 
 
 def test_what_is_bound_twice_is_refused_before_anything_is_done(step: Path, tmp_path: Path) -> None:
-    settings = load({"BENANZA_DATA": str(tmp_path / "data")})
+    settings = settings_in(tmp_path / "data")
     request = RunRequest((str(step),), dims={"past": 4, "total": 5}, derived={"total": "past+1"})
     with pytest.raises(BenanzaError, match="give one of them"):
         run(request, settings)

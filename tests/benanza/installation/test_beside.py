@@ -23,8 +23,9 @@ from benanza_backbone.clickhouse import connection
 from benanza_backbone.clickhouse.connection import LOCK_FILE as STORE_LOCK_FILE
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.settings import Settings, load
+from benanza_backbone.settings import Settings
 from tests.benanza.conftest import PROGRAM, Benanza, environment, without_progress
+from tests.benanza.data_folder import settings_in
 from tests.benanza.embedded_run import FoundBounds, comparable, run_embedded
 from tests.shared import copied
 
@@ -43,7 +44,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def settings(measured: Path, tmp_path: Path) -> Settings:
     """A copy of that folder, for one test."""
     copied(measured, tmp_path / "data")
-    return load({"BENANZA_DATA": str(tmp_path / "data")})
+    return settings_in(tmp_path / "data")
 
 
 @pytest.fixture
@@ -85,7 +86,7 @@ def test_the_bounds_are_the_same_whoever_has_the_folder(settings: Settings) -> N
 @pytest.mark.usefixtures("taken")
 def test_what_the_store_lacks_comes_from_the_log(settings: Settings, measured: Path) -> None:
     """The store as it was before the second model was run, and the log as it is after that."""
-    both = load({"BENANZA_DATA": str(settings.data.parent / "both")})
+    both = settings_in(settings.data.parent / "both")
     copied(measured, both.data)
     run_embedded(["zoo:squeezenet", "zoo:shufflenet"], both.data)
     shutil.copy(both.event_log, settings.event_log)
@@ -183,7 +184,7 @@ def test_bounds_history_and_sql_answer_while_a_run_is_at_work(
     assert said("history", model)["history"]
     times = [time for layer in said("layers", model)["layers"] for time in layer["times"]]
     assert {time["us"] is None for time in times} == {True, False}
-    with known_store(load({"BENANZA_DATA": str(data)})) as store:
+    with known_store(settings_in(data)) as store:
         rows = store.query("SELECT count() AS layers FROM best_measurements")
     assert rows[0]["layers"] > first
     assert run.poll() is None, "it should have been at work all the while"

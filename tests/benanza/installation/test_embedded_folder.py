@@ -8,12 +8,13 @@ import pytest
 from benanza.installation.beside import log_beside
 from benanza.installation.embedded import opened_log
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.settings import Settings, load
+from benanza_backbone.settings import Settings
+from tests.benanza.data_folder import settings_in
 
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    settings = load({"BENANZA_DATA": str(tmp_path / "data")})
+    settings = settings_in(tmp_path / "data")
     with opened_log(settings):
         pass
     return settings

@@ -16,8 +16,9 @@ from benanza.results.bounds import LowerBounds
 from benanza.running.pipeline import run
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.settings import Settings, load
+from benanza_backbone.settings import Settings
 from tests.benanza.conftest import FirstRun
+from tests.benanza.data_folder import settings_in
 from tests.ingest.deriving.small_models import conv_net, mlp
 from tests.shared import copied
 
@@ -37,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def settings(first_run: FirstRun, folder: Path) -> Settings:
     """Of a folder that has this system's ceilings."""
-    return load({"BENANZA_DATA": str(copied(first_run[0], folder / "data"))})
+    return settings_in(copied(first_run[0], folder / "data"))
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -8,10 +8,10 @@ import pytest
 from benanza.request import RunRequest
 from benanza.results.bounds import LowerBounds
 from benanza.running import pipeline
-from benanza_backbone.settings import load
 from benanza_runner.measuring.busy import OTHERS
 from benanza_runner.runtime import Outcome
 from benanza_schemas.layer import Layer, Precision
+from tests.benanza.data_folder import settings_in
 from tests.runner.fake_runtime import FakeRuntime, variant
 
 pytestmark = pytest.mark.integration
@@ -45,7 +45,7 @@ def run(folder: Path, machine: Machine, *, again: bool = False) -> LowerBounds:
         patch.setattr(pipeline, "open_runtime", lambda *_: nullcontext(machine))
         return pipeline.run(
             RunRequest(models=(MODEL,), again=again),
-            load({"BENANZA_DATA": str(folder)}),
+            settings_in(folder),
             is_quiet=machine.is_quiet,
         )
 
@@ -97,7 +97,7 @@ def test_of_another_precision_nothing_is_measured_anew(tmp_path: Path) -> None:
     request = RunRequest(models=(MODEL,))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pipeline, "open_runtime", lambda *_: nullcontext(machine))
-        settings = load({"BENANZA_DATA": str(tmp_path)})
+        settings = settings_in(tmp_path)
         pipeline.run(request, settings, is_quiet=machine.is_quiet)
         unique = machine.measured
         half = RunRequest(

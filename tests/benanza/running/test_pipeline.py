@@ -9,9 +9,10 @@ from benanza.request import RunRequest
 from benanza.results.bounds import LowerBounds
 from benanza.running import pipeline
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
-from benanza_backbone.settings import Settings, load
+from benanza_backbone.settings import Settings
 from benanza_ingest import core
 from benanza_schemas.topics import DEAD_LETTERS, MODELS
+from tests.benanza.data_folder import settings_in
 from tests.benanza.publishing.test_asked_models import product
 from tests.runner.fake_runtime import FakeRuntime
 
@@ -32,7 +33,7 @@ def records(settings: Settings, topic: str) -> int:
 def test_what_is_ingested_is_neither_decoded_nor_published_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = load({"BENANZA_DATA": str(tmp_path / "data")})
+    settings = settings_in(tmp_path / "data")
     model = str(product(tmp_path / "product.onnx", 16))
     request = RunRequest(models=(model, model), batch_sizes=(1, 8), dims={"length": 5})
     first = run(request, settings)
@@ -49,7 +50,7 @@ def test_what_is_ingested_is_neither_decoded_nor_published_again(
 
 
 def test_what_cannot_be_published_leaves_nothing_in_the_log(tmp_path: Path) -> None:
-    settings = load({"BENANZA_DATA": str(tmp_path / "data")})
+    settings = settings_in(tmp_path / "data")
     model = str(product(tmp_path / "product.onnx", 16))
     broken = tmp_path / "broken.onnx"
     broken.write_bytes(b"\xff")

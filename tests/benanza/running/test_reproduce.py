@@ -18,7 +18,8 @@ from benanza.running.pipeline import run
 from benanza.running.progress import Silent
 from benanza.running.reproduce import differences, is_same, reproduce
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.settings import Settings, load
+from benanza_backbone.settings import Settings
+from tests.benanza.data_folder import settings_in
 from tests.benanza.profiling.framework_contract import SMALL
 from tests.ingest.onnx_text import content
 
@@ -85,7 +86,7 @@ def model(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def settings(data: Path) -> Settings:
-    return load({"BENANZA_DATA": str(data)})
+    return settings_in(data)
 
 
 @pytest.mark.integration

@@ -14,7 +14,6 @@ from benanza.suites.import_results import import_results
 from benanza.suites.latencies import constructed_latencies
 from benanza_backbone.clock import now
 from benanza_backbone.service.processor import as_message
-from benanza_backbone.settings import load
 from benanza_dedupe.step import dedupe_step
 from benanza_ingest.limits import Limits
 from benanza_ingest.step import ingest_step
@@ -24,6 +23,7 @@ from benanza_runner.onnxruntime.runtime import OnnxRuntime
 from benanza_schemas.codec import decode
 from benanza_schemas.events import BenchmarkRequested
 from benanza_schemas.topics import JOBS
+from tests.benanza.data_folder import settings_in
 from tests.ingest.onnx_text import content
 
 TEXT = """
@@ -40,7 +40,7 @@ g (float[64, 64] x) => (float[64, 64] y) {
 def test_a_model_published_with_a_granularity_has_a_latency(tmp_path: Path) -> None:
     file = tmp_path / "m.onnx"
     file.write_bytes(content(TEXT))
-    settings = load({"BENANZA_DATA": str(tmp_path / "data")})
+    settings = settings_in(tmp_path / "data")
     publish([str(file)], PublishRequest(), settings)
     publish([str(file)], PublishRequest(granularity=2), settings)
     with opened_log(settings) as log:
@@ -80,7 +80,7 @@ def test_nothing_waits_where_only_a_suite_was_timed(tmp_path: Path) -> None:
     """Whether its networks were asked for, as by --granularity, or not."""
     file = tmp_path / "m.onnx"
     file.write_bytes(content(TEXT))
-    settings = load({"BENANZA_DATA": str(tmp_path / "data")})
+    settings = settings_in(tmp_path / "data")
     publish([str(file)], PublishRequest(granularity=2), settings)
     with opened_log(settings) as log:
         with ingest_step(log, Limits(), now) as ingest:

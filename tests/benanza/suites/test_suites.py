@@ -16,10 +16,11 @@ from benanza.suites.import_results import import_results
 from benanza.suites.latencies import constructed_latencies
 from benanza.suites.results import SuiteWritten
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.settings import Settings, load
+from benanza_backbone.settings import Settings
 from benanza_ingest.extract import extract
 from benanza_ingest.limits import Limits
 from benanza_schemas.topics import RESULTS
+from tests.benanza.data_folder import settings_in
 from tests.ingest.onnx_text import content
 
 TEXT = """
@@ -45,7 +46,7 @@ def model(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    return load({"BENANZA_DATA": str(tmp_path / "data")})
+    return settings_in(tmp_path / "data")
 
 
 def exported(

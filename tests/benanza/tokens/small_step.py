@@ -9,10 +9,11 @@ from onnx import TensorProto
 from benanza.request import RunRequest
 from benanza.results.bounds import LowerBounds
 from benanza.running.pipeline import run
-from benanza_backbone.settings import Settings, load
+from benanza_backbone.settings import Settings
 from benanza_ingest.decoders.building import build
 from benanza_ingest.decoders.configurations import DECODERS
 from benanza_ingest.decoders.decoder import Decoder
+from tests.benanza.data_folder import settings_in
 from tests.shared import copied
 
 
@@ -39,7 +40,7 @@ def swept_step(
     a copy of `known`, a data folder which has this system's ceilings: to measure them takes longer.
     """
     (folder / "step.onnx").write_bytes(build(small_decoder()).SerializeToString())
-    settings = load({"BENANZA_DATA": str(copied(known, folder / "data"))})
+    settings = settings_in(copied(known, folder / "data"))
     request = RunRequest(
         (str(folder / "step.onnx"),),
         dims={"sequence_length": 1},

@@ -182,7 +182,8 @@ def run(x, w):
     os.write(int(sys.argv[1]), struct.pack("!I", len(answer)) + answer)
     return {RIGHT}
 """,
-        "answered what is no answer: ",
+        # Which one depends on when the first of both is read.
+        "answered what is no answer: | it returned before its work was done",
     ),
     "writes to inputs": (
         f"""
@@ -324,7 +325,7 @@ def test_cheats_are_refused(tmp_path: Path, name: str) -> None:
     source, reason = CHEATS[name]
     with pytest.raises(RefusedError) as refused:
         judge(tmp_path, source)
-    assert reason in str(refused.value)
+    assert any(one in str(refused.value) for one in reason.split(" | "))
 
 
 C_KERNEL = """

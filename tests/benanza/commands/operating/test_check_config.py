@@ -79,6 +79,7 @@ def test_every_setting_is_listed_with_where_it_comes_from(
 def test_the_libraries_that_measure_are_named(
     missing: tuple[str, ...], data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("BENANZA_CPU_LIBRARIES", "all")
     monkeypatch.setattr("benanza.operating.check_config.not_installed", lambda: missing)
     right, detail = answers()["runtime"]
     assert right

@@ -36,6 +36,9 @@ from benanza_schemas.vocabulary import SUBMITTED, StoppedBy
 COMPILER = "cc"
 FLAGS = ("-O3", "-march=native", "-shared", "-fPIC")
 
+COMPILING_S = 60.0
+"""What includes without end, such as `/dev/zero`, is given up after so long."""
+
 DIGITS = 8
 """So many of a file's SHA-256 tell it from others of its name."""
 
@@ -178,7 +181,20 @@ def _compiled(kernel: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="benanza-") as folder:
         library = Path(folder) / "kernel.so"
         command = [COMPILER, *FLAGS, str(kernel), "-o", str(library), "-lm"]
-        made = subprocess.run(command, capture_output=True, text=True, check=False)
+        try:
+            made = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=COMPILING_S,
+            )
+        except subprocess.TimeoutExpired:
+            raise BenanzaError(
+                f"{kernel.name} isn't compiled within {COMPILING_S:g} s; compile it yourself, and "
+                "give the shared library"
+            ) from None
         if made.returncode:
             lines = made.stderr.strip().splitlines() or ["it says nothing"]
             error = next((line for line in lines if "error" in line), lines[-1])

@@ -111,8 +111,9 @@ class KinetoReader:
         return self._ranks.setdefault(rank, len(self._ranks)) << _ID_BITS | value
 
     @staticmethod
-    def _correlation(event: Mapping[str, Any]) -> str:
-        return f"{_rank(event)} {event.get('args', {}).get('correlation', '')}"
+    def _correlation(event: Mapping[str, Any]) -> str | None:
+        value = event.get("args", {}).get("correlation")
+        return None if value is None else f"{_rank(event)} {value}"
 
 
 def _rank(event: Mapping[str, Any]) -> str:

@@ -58,17 +58,19 @@ class HostOperator(NamedTuple):
 
 
 class Launch(NamedTuple):
-    """A call of a GPU's runtime or driver on the host. `correlation` is that of what it started."""
+    """A call of a GPU's runtime or driver on the host. `correlation` is that of what it started,
+    `None` if the trace doesn't say.
+    """
 
-    correlation: str
+    correlation: str | None
     start_us: float
     us: float
     name: str
 
 
 class DeviceActivity(NamedTuple):
-    """What a GPU did, and when. `operator` is the identity of the one that started it, `None` if
-    the trace doesn't say.
+    """What a GPU did, and when. `correlation` is that of the call that started it, `operator` the
+    identity of the operator that did; each `None` if the trace doesn't say.
     """
 
     kind: ActivityKind
@@ -76,7 +78,7 @@ class DeviceActivity(NamedTuple):
     device: str
     start_us: float
     us: float
-    correlation: str
+    correlation: str | None
     operator: int | None
 
 

@@ -175,6 +175,9 @@ def test_what_can_not_be_tried_is_told_in_one_line(
     assert "name a kernel" in told(folder, kernel)
     kernel.write_text("void run(")
     assert "kernel.c can't be compiled: " in told(folder, kernel)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(solving, "COMPILING_S", 0.0)
+        assert "kernel.c isn't compiled within 0 s; compile it yourself" in told(folder, kernel)
     assert "name a task that benanza tasks wrote" in told(tmp_path, kernel)
     document = (folder / "task.json").read_text()
     elsewhere = json.loads(document) | {"system_id": "0" * 32}

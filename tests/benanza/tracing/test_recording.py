@@ -195,6 +195,14 @@ def test_kernels_of_a_graph_belong_to_nobody(tmp_path: Path) -> None:
     assert "Torch-Compiled Region: 0/0" not in {each.name for each in found.operators}
 
 
+def test_kernels_without_a_correlation_are_in_no_graph(tmp_path: Path) -> None:
+    trace = steps(1)
+    del trace.events[-1]["args"]["correlation"]
+    launch = {"ph": "X", "cat": "cuda_runtime", "name": "cudaGraphLaunch", "pid": 1, "tid": 1}
+    trace.events.append(launch | {"ts": 2_100.0, "dur": 9.0, "args": {}})
+    assert recording(trace.write(tmp_path / "trace.json")).in_graphs_us == 0.0
+
+
 def test_ids_of_more_ranks_than_there_can_be_are_none() -> None:
     reader = KinetoReader()
     event = {"ph": "X", "cat": "kernel", "name": "k", "ts": 0, "args": {"External id": 2**48 - 1}}

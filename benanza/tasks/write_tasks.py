@@ -44,6 +44,8 @@ from benanza_schemas.layer import Layer, Precision
 
 NO_JOB = "its layer isn't in the log here: publish the model where the tasks are to be written"
 
+AT_LIGHT = "it takes no longer than its speed of light: by these ceilings no kernel takes less"
+
 FLASHINFER, SOL_EXECBENCH = "flashinfer-trace", "sol-execbench"
 """The folders of these formats."""
 
@@ -76,6 +78,9 @@ def write_tasks(settings: Settings, wanted: Wanted, out: Path) -> WrittenTasks:
     for gap in found:
         if len(tasks) == wanted.limit:
             break
+        if not gap.us:
+            unwritten.append(_unwritten(gap, AT_LIGHT))
+            continue
         try:
             job = jobs.get(gap.call.fingerprint)
             if job is None:

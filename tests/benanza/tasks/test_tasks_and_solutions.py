@@ -7,10 +7,15 @@ from pathlib import Path
 from shutil import copytree
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
+from benanza.looking.explain import explained
+from benanza.looking.stored_bound import StoredBound
+from benanza.results.explain import Explanation
 from benanza.tasks import solve as solving
+from benanza.tasks import write_tasks as writing
 from benanza.tasks.task import read_task
 from benanza_backbone.event_log.readable import events_of
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
@@ -76,6 +81,23 @@ def test_tasks_stand_alone_and_those_with_the_largest_gap_come_first(
     assert np.asarray(program["run"](*given)).shape == task.outputs[0].shape
     for written in tasks:
         _check_formats(tmp_path / "tasks", written["name"], read_task(written["folder"]).inputs)
+
+
+def test_what_takes_its_speed_of_light_is_no_task(
+    benanza: Benanza, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A faster kernel would be refused, and it would be listed with nothing to gain."""
+
+    def at_light(bound: StoredBound) -> Explanation:
+        found = explained(bound)
+        calls = tuple(msgspec.structs.replace(each, roofline_us=each.us) for each in found.calls)
+        return msgspec.structs.replace(found, calls=calls)
+
+    monkeypatch.setattr(writing, "explained", at_light)
+    done = benanza("tasks", MODEL, "--data", data, "--out", tmp_path / "out", "--format", "json")
+    found = json.loads(done.stdout)
+    assert found["tasks"] == []
+    assert {each["reason"] for each in found["unwritten"]} == {writing.AT_LIGHT}
 
 
 def _check_formats(out: Path, name: str, inputs: Any) -> None:

@@ -52,6 +52,9 @@ MAX_KNOWN_MODELS = 10_000
 PATIENCE_S = 10.0
 """How long a tenant may take to ask, in seconds."""
 
+REFUSED_S = 1.0
+"""The same of one that isn't taken on."""
+
 _ALL = 0o666
 _OWN = 0o600
 
@@ -120,6 +123,7 @@ class WeightServer(Closing):
             connection.settimeout(PATIENCE_S)
             try:
                 if reason := self._enter(connection, user):
+                    _leave_unread(connection)
                     raise BenanzaError(reason)
                 self._lend(connection)
             except (EOFError, ConnectionError):
@@ -200,6 +204,14 @@ class WeightServer(Closing):
                 raise MessageError(f"{len(locations)} files were wanted, and {len(more)} came")
         beside = dict(zip(locations, files[1:], strict=True))
         return FileWeights(files[0], beside, self._limits)
+
+
+def _leave_unread(connection: socket.socket) -> None:
+    """Takes the request off: an answer doesn't arrive where one is still there at the end."""
+    connection.settimeout(REFUSED_S)
+    with suppress(MessageError):
+        _, files = receive(connection, REQUESTS)
+        close(files)
 
 
 def _refuse(connection: socket.socket, reason: str) -> None:

@@ -13,7 +13,7 @@ from benchmarks.weights.models import make_model
 from benchmarks.weights.processes import (
     StoreProcess,
     TenantProcess,
-    mapped_names,
+    holding,
     shared_bytes,
 )
 
@@ -52,14 +52,16 @@ def kill_at_random(
     before_bytes = shared_bytes()
     ends: Counter[str] = Counter()
     wrong: list[str] = []
-    mine = set(mapped_names())
+    started = set[int]()
     room = [f"{3 * weights * 1.06 + 0.1:.2f}MB", f"{4 * weights * 1.06 + 0.1:.2f}MB"]
     options = ("--memory", room[0], "--disk", str(folder / "disk"), "--disk-limit", room[1])
     store = StoreProcess(folder, *options)
+    started.add(store.pid)
     for _ in range(loads):
         path = chosen.choice(list(expected))
         event = chosen.choice(EVENTS)
         with TenantProcess("read", path, store.socket) as tenant:
+            started.add(tenant.pid)
             if event == "tenant early":
                 time.sleep(chosen.uniform(0, MOST_DELAY_S))
                 tenant.kill()
@@ -85,11 +87,12 @@ def kill_at_random(
         if event in ("store", "both"):
             store.close()
             store = StoreProcess(folder, *options)
+            started.add(store.pid)
     if store.stop() != 0:
         wrong.append("the store didn't end well")
     store.close()
-    if not until(lambda: set(mapped_names()) <= mine):
-        wrong.append(f"processes that still have weights: {set(mapped_names()) - mine}")
+    if not until(lambda: not holding(started)):
+        wrong.append(f"processes that still have weights: {holding(started)}")
     wrong += [f"left: {path}" for path in folder.rglob("*") if path.suffix in (".part", ".sock")]
     until(lambda: shared_bytes() <= before_bytes, 2.0)
     return Outcome(ends, wrong, shared_bytes() - before_bytes)

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -97,17 +97,18 @@ def pss_bytes(pids: Sequence[int]) -> int:
     return total
 
 
-def mapped_names() -> list[str]:
-    """The pids of this user's processes that have weights of a store open or mapped."""
+def holding(pids: Iterable[int]) -> list[int]:
+    """Those of these processes that have weights of a store open or mapped."""
     found = []
-    for process in Path("/proc").glob("[0-9]*"):
+    for pid in pids:
+        process = Path(f"/proc/{pid}")
         try:
-            opened = [os.readlink(file) for file in (process / "fd").iterdir()]
+            opened = [str(file.readlink()) for file in (process / "fd").iterdir()]
             mapped = (process / "maps").read_text("utf-8", errors="replace")
         except OSError:
             continue
         if "benanza-weights" in mapped or any("benanza-weights" in name for name in opened):
-            found.append(process.name)
+            found.append(pid)
     return found
 
 

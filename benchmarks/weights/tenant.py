@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-
 WIDTH = 2048
 """Of the weights of models that are run."""
 

@@ -11,7 +11,7 @@ def test_of_equals_the_least_recently_used_goes_first(uses: list[int]) -> None:
     policy: GreedyDual[int] = GreedyDual()
     for key in uses:
         policy.use(key, 1.0, 100)
-    order = []
+    order: list[int] = []
     while (least := policy.least(set(uses) - set(order))) is not None:
         policy.give_up(least)
         order.append(least)

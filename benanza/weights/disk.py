@@ -12,7 +12,7 @@ from threading import Lock
 from typing import NamedTuple
 
 from benanza.weights.greedy_dual import GreedyDual
-from benanza.weights.memory import SharedMemory
+from benanza.weights.memory import SealedMemory
 from benanza_backbone.closing import Closing
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.telemetry import WEIGHTS_BYTES, WEIGHTS_EVICTIONS
@@ -82,7 +82,7 @@ class DiskTier(Closing):
             if held := self._held.get(key):
                 self._policy.use(key, held.cost_s, held.size)
 
-    def save(self, key: str, memory: SharedMemory, cost_s: float) -> None:
+    def save(self, key: str, memory: SealedMemory, cost_s: float) -> None:
         """Holds a copy, if there is room for it once others are given up. To bring it back from
         where it was published takes so many seconds.
         """

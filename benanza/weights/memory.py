@@ -18,7 +18,7 @@ from benanza_backbone.weights.packed import Write
 _SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 
 
-class SharedMemory(Closing):
+class SealedMemory(Closing):
     """Bytes that were written once. `sha256` is theirs, in hexadecimal."""
 
     def __init__(self, file: int, sha256: str) -> None:

@@ -19,7 +19,6 @@ from benanza_ingest.errors import ModelError
 from benanza_ingest.reading.download import Read
 from benanza_ingest.reading.parse import check_location, check_text, subgraphs
 from benanza_ingest.reading.stream import CHUNK_BYTES, Source, head_of
-from benanza_ingest.reading.strip import within
 from benanza_schemas.element_types import BITS, FROM_ONNX
 
 PACKED_FROM_BYTES = 1 << 14
@@ -96,8 +95,11 @@ class _Packing:
         listed = {value.name for value in proto.input}
         proto.initializer.extend(self._kept)
         proto.input.extend(_input(each) for each in self.packed if each.name not in listed)
-        left += b"".join(within(_MODEL["graph"], [proto.SerializeToString()]))
-        return bytes(left)
+        model: ModelProto = ModelProto.FromString(bytes(left))
+        if not graph or not model.opset_import:
+            raise DecodeError("it has no graph or no opset")
+        model.graph.CopyFrom(proto)
+        return bytes(model.SerializeToString())
 
     def _graph(self, source: Source, end: int) -> bytearray:
         """What is left of the graph without its initializers."""

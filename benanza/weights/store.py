@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from benanza.weights.disk import DiskTier
 from benanza.weights.greedy_dual import GreedyDual
-from benanza.weights.memory import SharedMemory
+from benanza.weights.memory import SealedMemory
 from benanza.weights.sources import WeightSource
 from benanza_backbone.closing import Closing
 from benanza_backbone.errors import BenanzaError
@@ -39,7 +39,7 @@ class LeasedMemory(NamedTuple):
     disk, or source. `model_sha256` is that of the model's file.
     """
 
-    memory: SharedMemory
+    memory: SealedMemory
     tier: str
     model_sha256: str
 
@@ -47,7 +47,7 @@ class LeasedMemory(NamedTuple):
 class _Held:
     """Weights in memory, with how many hold leases of them, and what their last load took."""
 
-    def __init__(self, memory: SharedMemory, cost_s: float) -> None:
+    def __init__(self, memory: SealedMemory, cost_s: float) -> None:
         self.memory = memory
         with memory.mapped() as mapped:
             self.model_sha256 = index_of(mapped).model_sha256
@@ -155,7 +155,7 @@ class WeightStore(Closing):
             self._save(self._disk, key, held, cost_s)
         return held, tier
 
-    def _from_disk(self, key: str | None) -> SharedMemory | None:
+    def _from_disk(self, key: str | None) -> SealedMemory | None:
         disk = self._disk
         if disk is None or key is None:
             return None
@@ -176,7 +176,7 @@ class WeightStore(Closing):
             disk.drop(key)
         return None
 
-    def _filled(self, fill: Callable[[Write], object]) -> SharedMemory:
+    def _filled(self, fill: Callable[[Write], object]) -> SealedMemory:
         """Memory with what `fill` writes, for which room is made as it is written."""
         taken = 0
 
@@ -190,7 +190,7 @@ class WeightStore(Closing):
             fill(within)
 
         try:
-            return SharedMemory.filled(checked)
+            return SealedMemory.filled(checked)
         except BaseException:
             self._use(-taken)
             raise

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from benanza.weights.disk import DiskTier
-from benanza.weights.memory import SharedMemory
+from benanza.weights.memory import SealedMemory
 from benanza_backbone.errors import BenanzaError
 
 
-def memory(content: bytes) -> SharedMemory:
-    return SharedMemory.filled(lambda write: write(content))
+def memory(content: bytes) -> SealedMemory:
+    return SealedMemory.filled(lambda write: write(content))
 
 
 def test_what_is_saved_is_there_for_the_next_store(tmp_path: Path) -> None:

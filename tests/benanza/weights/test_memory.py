@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from benanza.weights.memory import SharedMemory
+from benanza.weights.memory import SealedMemory
 
 
 def test_nobody_can_change_it() -> None:
-    with SharedMemory.filled(lambda write: write(b"weights")) as memory:
+    with SealedMemory.filled(lambda write: write(b"weights")) as memory:
         assert memory.sha256 == hashlib.sha256(b"weights").hexdigest()
         own = os.open(f"/proc/self/fd/{memory._file}", os.O_RDWR)  # what root could do
         for file in (memory._file, own):
@@ -29,7 +29,7 @@ def test_nobody_can_change_it() -> None:
 
 
 def test_a_reader_has_a_place_of_its_own() -> None:
-    with SharedMemory.filled(lambda write: write(b"weights")) as memory:
+    with SealedMemory.filled(lambda write: write(b"weights")) as memory:
         one, other = memory.opened(), memory.opened()
         os.lseek(one, 5, os.SEEK_SET)
         assert os.read(other, 7) == b"weights"
@@ -44,12 +44,12 @@ def test_what_fails_to_fill_it_leaves_nothing() -> None:
         raise ValueError("no room")
 
     with pytest.raises(ValueError, match="no room"):
-        SharedMemory.filled(fill)
+        SealedMemory.filled(fill)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 def test_it_goes_with_the_last_who_has_it() -> None:
-    memory = SharedMemory.filled(lambda write: write(bytes(1 << 24)))
+    memory = SealedMemory.filled(lambda write: write(bytes(1 << 24)))
     mapped = memory.mapped()
     memory.close()
     memory.close()

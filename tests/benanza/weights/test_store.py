@@ -9,7 +9,7 @@ from time import monotonic, sleep
 import pytest
 
 from benanza.weights.disk import DiskTier
-from benanza.weights.memory import SharedMemory
+from benanza.weights.memory import SealedMemory
 from benanza.weights.sources import WeightSource
 from benanza.weights.store import NoRoomError, WeightStore
 from benanza_backbone.telemetry import REGISTRY
@@ -38,7 +38,7 @@ class Made(WeightSource):
         writer.finish([writer.add("w", 2, (self.size,), parts)], b"model", "0" * 64)
 
 
-def content(memory: SharedMemory) -> bytes:
+def content(memory: SealedMemory) -> bytes:
     with memory.mapped() as mapped:
         return mapped[:SIZE]
 

@@ -142,7 +142,7 @@ def _message(
     return left
 
 
-class Head(NamedTuple):
+class FieldHead(NamedTuple):
     """What stands before a field's content, the field's number, and the size of its content. A
     number of any length stands in the head, and is `number_bytes` long there.
     """
@@ -153,17 +153,17 @@ class Head(NamedTuple):
     number_bytes: int = 0
 
 
-def head_of(source: Source) -> Head:
+def head_of(source: Source) -> FieldHead:
     """The head of the next field of a message. Raises `DecodeError` for what isn't protobuf."""
     tag = source.varint()
     number, wire_type = tag >> 3, tag & 7
     match wire_type:
         case 0:
             value = varint(source.varint())
-            return Head(varint(tag) + value, number, 0, len(value))
+            return FieldHead(varint(tag) + value, number, 0, len(value))
         case 1 | 5:
-            return Head(varint(tag), number, _SIZES[wire_type])
+            return FieldHead(varint(tag), number, _SIZES[wire_type])
         case 2:
             size = source.varint()
-            return Head(varint(tag) + varint(size), number, size)
+            return FieldHead(varint(tag) + varint(size), number, size)
     raise DecodeError(f"there is no wire type {wire_type}")

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import psutil
 
 from benanza.weights.disk import DiskTier
+from benanza.weights.gpu import GpuTier
 from benanza.weights.server import WeightServer
 from benanza.weights.store import WeightStore
 from benanza_backbone.service.process import DONE
@@ -21,7 +22,7 @@ from benanza_ingest.reading.allowed import allowed_of
 
 class StoreRequest(NamedTuple):
     """What to serve where. Without `memory_bytes`, half of the machine's memory; without `disk`, no
-    copies on disk.
+    copies on disk; without `gpu_bytes` none on GPUs.
     """
 
     socket: Path
@@ -29,6 +30,7 @@ class StoreRequest(NamedTuple):
     disk: Path | None
     disk_bytes: int
     users: tuple[int, ...]
+    gpu_bytes: int | None = None
 
 
 def serve_weights(request: StoreRequest, settings: Settings, started: Callable[[str], None]) -> int:
@@ -42,6 +44,7 @@ def serve_weights(request: StoreRequest, settings: Settings, started: Callable[[
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     memory_bytes = request.memory_bytes or psutil.virtual_memory().total // 2
     disk = None if request.disk is None else DiskTier(request.disk, request.disk_bytes)
+    gpus = None if request.gpu_bytes is None else GpuTier(request.gpu_bytes)
     stop = Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
@@ -53,6 +56,7 @@ def serve_weights(request: StoreRequest, settings: Settings, started: Callable[[
             users=request.users,
             allowed=allowed_of(settings),
             limits=limits_of(settings),
+            gpus=gpus,
         ) as server,
     ):
 
@@ -71,4 +75,6 @@ def serve_weights(request: StoreRequest, settings: Settings, started: Callable[[
         ) as status:
             started(status.address)
             stop.wait()
+    if gpus is not None:
+        gpus.close()
     return DONE

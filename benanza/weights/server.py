@@ -8,10 +8,11 @@ import os
 import socket
 import threading
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from benanza.weights.gpu import GpuTier
 from benanza.weights.sources import (
     AddressWeights,
     FileWeights,
@@ -19,7 +20,7 @@ from benanza.weights.sources import (
     locations_of,
     signature,
 )
-from benanza.weights.store import WeightStore
+from benanza.weights.store import LeasedMemory, WeightStore
 from benanza_backbone.closing import Closing
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.telemetry import WEIGHTS_REFUSED
@@ -74,12 +75,14 @@ class WeightServer(Closing):
         users: Sequence[int] = (),
         allowed: Allowed,
         limits: Limits,
+        gpus: GpuTier | None = None,
     ) -> None:
         self._path = path
         self._store = store
         self._users = {os.geteuid(), *users}
         self._allowed = allowed
         self._limits = limits
+        self._gpus = gpus
         self._tenants: dict[socket.socket, int] = {}
         self._guard = threading.Lock()
         self._closing = threading.Event()
@@ -162,20 +165,34 @@ class WeightServer(Closing):
                         f"the model's file has the SHA-256 {leased.model_sha256}, not "
                         f"{asked.sha256}; it is another file than was published"
                     )
-                file = leased.memory.opened()
-                try:
-                    granted = GrantedLease(leased.memory.sha256, leased.tier)
-                    send(connection, granted, [file])
-                finally:
-                    close([file])
-                close(files)
-                files.clear()
-                connection.settimeout(None)
-                _, more = receive(connection, REQUESTS)
-                close(more)
-                raise MessageError("a connection has one lease; open another one")
+                with self._on_gpu(asked.gpu, leased) as (tier, on_gpu):
+                    file = leased.memory.opened()
+                    try:
+                        granted = GrantedLease(leased.memory.sha256, tier)
+                        send(connection, granted, [file, *on_gpu])
+                    finally:
+                        close([file])
+                    close(files)
+                    files.clear()
+                    connection.settimeout(None)
+                    _, more = receive(connection, REQUESTS)
+                    close(more)
+                    raise MessageError("a connection has one lease; open another one")
         finally:
             close(files)
+
+    @contextmanager
+    def _on_gpu(self, gpu: str, leased: LeasedMemory) -> Iterator[tuple[str, list[int]]]:
+        """The fastest tier that had the weights, and the file of their copy on the GPU, if one is
+        named.
+        """
+        if not gpu:
+            yield leased.tier, []
+            return
+        if self._gpus is None:
+            raise BenanzaError("this store keeps nothing on GPUs; start it with --gpu-memory")
+        with self._gpus.lease(gpu, leased.memory) as copy:
+            yield "gpu" if copy.was_there else leased.tier, [copy.file]
 
     def _source(
         self, connection: socket.socket, asked: AskedWeights, files: list[int]

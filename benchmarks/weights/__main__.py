@@ -6,6 +6,7 @@ with kills. It needs 6 GB of disk and 8 GB of memory.
 """
 
 import argparse
+import sys
 import tempfile
 from collections import defaultdict
 from contextlib import ExitStack
@@ -63,6 +64,7 @@ def _first_inference(folder: Path, models: dict[str, Path], repeat: int) -> None
                         where = ran.get("tier", "page cache" if cached else "disk")
                         row = f"weights {kind} the file, {how}: {where}"
                         times[row].append((ran["all_seconds"], ran["seconds"], ran["again"]))
+                        print(f"{row:44} {ran}", file=sys.stderr, flush=True)
     print(f"{'':44} {'process s':>20} {'model s':>20} {'next run ms':>12}  n")
     for row, measured in times.items():
         whole, part, again = ([each[i] for each in measured] for i in range(3))

@@ -16,6 +16,8 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.weights.messages import (
     ANSWERS,
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from benanza_backbone.weights.gpu_memory import GpuMapping
+
 PATIENCE_S = 600.0
 """How long the store may take in seconds: it may have to fetch gigabytes first."""
 
@@ -51,13 +55,17 @@ class LeaseError(BenanzaError):
 class SharedWeights:
     """Packed weights in this process's memory, which can only be read.
 
-    `sha256` is that of all of them as they are packed, `tier` where the store had them.
+    `sha256` is that of all of them as they are packed, `tier` where the store had them. `gpu` is
+    the copy on the GPU, if that was asked for.
     """
 
-    def __init__(self, memory: mmap.mmap, sha256: str, tier: str) -> None:
+    def __init__(
+        self, memory: mmap.mmap, sha256: str, tier: str, gpu: "GpuMapping | None" = None
+    ) -> None:
         self.memory = memory
         self.sha256 = sha256
         self.tier = tier
+        self.gpu = gpu
 
     @cached_property
     def index(self) -> PackedIndex:
@@ -88,29 +96,57 @@ class SharedWeights:
 
 @contextmanager
 def leased(
-    model: str | Path, *, socket: str | Path, sha256: str = "", patience_s: float = PATIENCE_S
+    model: str | Path,
+    *,
+    socket: str | Path,
+    sha256: str = "",
+    gpu: int | None = None,
+    patience_s: float = PATIENCE_S,
 ) -> Iterator[SharedWeights]:
     """The weights of MODEL, a path or an `http:`, `https:` or `s3:` address, from the store at this
-    socket. `sha256` is what the model's file must have; an address needs it.
+    socket. `sha256` is what the model's file must have; an address needs it. With `gpu`, the number
+    of a GPU in this process, they are on it as well.
 
-    The lease ends with the block. Arrays of it that are still there then stay as they are; the
-    memory is given back with the last of them. Raises `LeaseError`.
+    The lease ends with the block. Arrays of it that are still there then stay as they are, but for
+    those on a GPU; the memory is given back with the last of them. Raises `LeaseError`.
     """
     with ExitStack() as stack:
         connection = stack.enter_context(sockets.socket(sockets.AF_UNIX, sockets.SOCK_SEQPACKET))
         connection.settimeout(patience_s)
-        memory, granted = _granted(connection, str(model), str(socket), sha256)
-        yield SharedWeights(memory, granted.sha256, granted.tier)
+        asked = AskedWeights(sha256=sha256, gpu="" if gpu is None else _uuid_of(gpu))
+        granted, files = _granted(connection, str(model), str(socket), asked)
+        try:
+            size = os.fstat(files[0]).st_size
+            memory = mmap.mmap(files[0], size, mmap.MAP_SHARED, mmap.PROT_READ)
+            there = None
+            if gpu is not None:
+                there = stack.enter_context(_imported(files[1], size, gpu))
+        finally:
+            close(files)
+        yield SharedWeights(memory, granted.sha256, granted.tier, there)
         with suppress(BufferError):  # whoever still has an array keeps the memory
             memory.close()
 
 
+def _uuid_of(gpu: int) -> str:
+    from benanza_backbone.weights.gpu_memory import uuid_of  # It needs an extra.
+
+    return uuid_of(gpu)
+
+
+def _imported(file: int, size: int, gpu: int) -> "GpuMapping":
+    from benanza_backbone.weights.gpu_memory import imported  # It needs an extra.
+
+    return imported(file, size, gpu)
+
+
 def _granted(
-    connection: sockets.socket, model: str, socket: str, sha256: str
-) -> tuple[mmap.mmap, GrantedLease]:
+    connection: sockets.socket, model: str, socket: str, asked: AskedWeights
+) -> tuple[GrantedLease, Sequence[int]]:
+    """The lease, with its files: the weights, and their copy on a GPU where that is asked for."""
     try:
         connection.connect(socket)
-        answer, files = _asked(connection, model, sha256)
+        answer, files = _asked(connection, model, asked)
     except (FileNotFoundError, ConnectionRefusedError) as error:
         raise LeaseError(
             f"no store of weights answers at {socket}; start one: benanza serve weights"
@@ -123,26 +159,25 @@ def _granted(
         raise LeaseError(f"the store at {socket} doesn't answer; see its log") from error
     except (OSError, EOFError, MessageError) as error:
         raise LeaseError(
-            f"the store at {socket} gave no answer ({error or 'it ended'}); ask again"
+            f"the store at {socket} gave no answer ({str(error) or 'it ended'}); ask again"
         ) from error
-    try:
-        if isinstance(answer, RefusedLease):
-            raise LeaseError(answer.reason)
-        if not isinstance(answer, GrantedLease) or len(files) != 1:
-            raise LeaseError(f"what answers at {socket} is no store of weights of this version")
-        size = os.fstat(files[0]).st_size
-        return mmap.mmap(files[0], size, mmap.MAP_SHARED, mmap.PROT_READ), answer
-    finally:
-        close(files)
+    if isinstance(answer, GrantedLease) and len(files) == 1 + bool(asked.gpu):
+        return answer, files
+    close(files)
+    if isinstance(answer, RefusedLease):
+        raise LeaseError(answer.reason)
+    raise LeaseError(f"what answers at {socket} is no store of weights of this version")
 
 
-def _asked(connection: sockets.socket, model: str, sha256: str) -> tuple[Answer, Sequence[int]]:
+def _asked(
+    connection: sockets.socket, model: str, asked: AskedWeights
+) -> tuple[Answer, Sequence[int]]:
     if model.startswith(_ADDRESSES):
-        send(connection, AskedWeights(model, sha256))
+        send(connection, replace(asked, address=model))
         return receive(connection, ANSWERS)
     path = Path(model)
     with _open([path]) as files:
-        send(connection, AskedWeights("", sha256), files)
+        send(connection, asked, files)
     answer, granted = receive(connection, ANSWERS)
     if isinstance(answer, WantedFiles):
         close(granted)

@@ -27,11 +27,13 @@ T = TypeVar("T")
 
 class AskedWeights(msgspec.Struct, frozen=True, tag="ask", forbid_unknown_fields=True):
     """The weights of a model: of the file that comes with the message, if the address is empty.
-    `sha256` is what the model's file must have, in hexadecimal, or empty.
+    `sha256` is what the model's file must have, in hexadecimal, or empty. `gpu` is the UUID of the
+    GPU on which they are wanted as well, in hexadecimal, or empty.
     """
 
     address: str = ""
     sha256: str = ""
+    gpu: str = ""
 
 
 class OpenedFiles(msgspec.Struct, frozen=True, tag="files", forbid_unknown_fields=True):
@@ -47,8 +49,8 @@ class WantedFiles(msgspec.Struct, frozen=True, tag="wanted"):
 
 
 class GrantedLease(msgspec.Struct, frozen=True, tag="granted"):
-    """The packed weights come with this message. `sha256` is theirs; they were found in the `tier`,
-    or loaded from it.
+    """The packed weights come with this message, and their copy on the GPU if that was asked for.
+    `sha256` is theirs; they were found in the `tier`, or loaded from it.
     """
 
     sha256: str
@@ -117,7 +119,10 @@ def receive(connection: socket.socket, messages: msgspec.msgpack.Decoder[T]) -> 
         return messages.decode(content), files
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         close(files)
-        raise MessageError(f"no message that is known here: {error}") from None
+        raise MessageError(
+            f"no message that is known here ({error}); the store and its tenants have to be of one "
+            "version"
+        ) from None
     except (EOFError, MessageError):
         close(files)
         raise

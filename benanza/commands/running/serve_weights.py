@@ -60,6 +60,7 @@ class UserId(click.ParamType):
 @click.option(
     "--disk-limit", type=Bytes(), default="100GB", help="The most of these.", show_default=True
 )
+@click.option("--gpu-memory", type=Bytes(), help="Also keep copies on GPUs, of so much on each.")
 @click.option(
     "--allow",
     "users",
@@ -76,6 +77,7 @@ def weights(
     memory: int | None,
     disk: Path | None,
     disk_limit: int,
+    gpu_memory: int | None,
     users: tuple[int, ...],
 ) -> None:
     """Weights of models, one copy for all processes of this machine.
@@ -99,6 +101,7 @@ def weights(
         disk=disk,
         disk_bytes=disk_limit,
         users=users,
+        gpu_bytes=gpu_memory,
     )
 
     def started(address: str) -> None:

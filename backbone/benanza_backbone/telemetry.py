@@ -122,39 +122,6 @@ REBALANCES = Counter(
     "How often this process was given or lost partitions",
     registry=REGISTRY,
 )
-WEIGHTS_BYTES = Gauge(
-    "benanza_weights_bytes",
-    "Bytes of weights that the store of weights holds",
-    ["tier"],
-    registry=REGISTRY,
-)
-WEIGHTS_HITS = Counter(
-    "benanza_weights_hits",
-    "Leases whose weights were held in this tier, the fastest that had them",
-    ["tier"],
-    registry=REGISTRY,
-)
-WEIGHTS_MISSES = Counter(
-    "benanza_weights_misses",
-    "Leases whose weights weren't held, and were read from where they were published",
-    registry=REGISTRY,
-)
-WEIGHTS_EVICTIONS = Counter(
-    "benanza_weights_evictions",
-    "Weights of a model that a tier gave up to make room",
-    ["tier"],
-    registry=REGISTRY,
-)
-WEIGHTS_REFUSED = Counter(
-    "benanza_weights_refused",
-    "Requests for weights that were refused",
-    registry=REGISTRY,
-)
-WEIGHTS_LEASES = Gauge(
-    "benanza_weights_leases",
-    "Leases of weights that tenants hold now",
-    registry=REGISTRY,
-)
 CHILDREN_MEMORY = Gauge(
     "benanza_children_resident_memory_bytes",
     "Resident memory of the processes that this one has started, which do its heavy work",

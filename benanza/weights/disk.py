@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from benanza.weights.greedy_dual import GreedyDual
 from benanza.weights.memory import SealedMemory
+from benanza.weights.metrics import BYTES, EVICTIONS
 from benanza_backbone.closing import Closing
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.telemetry import WEIGHTS_BYTES, WEIGHTS_EVICTIONS
 from benanza_backbone.weights.packed import Write
 
 SUFFIX = ".weights"
@@ -93,7 +93,7 @@ class DiskTier(Closing):
                 worst = self._policy.least(self._held)
                 assert worst is not None
                 self._drop(worst)
-                WEIGHTS_EVICTIONS.labels("disk").inc()
+                EVICTIONS.labels("disk").inc()
         path = self._folder / f"{key}-{memory.sha256}{SUFFIX}"
         part = path.with_suffix(PART)
         try:
@@ -124,12 +124,12 @@ class DiskTier(Closing):
     def _add(self, key: str, held: "_HeldFile") -> None:
         self._held[key] = held
         self._policy.use(key, held.cost_s, held.size)
-        WEIGHTS_BYTES.labels("disk").set(self._used_bytes())
+        BYTES.labels("disk").set(self._used_bytes())
 
     def _drop(self, key: str) -> None:
         self._held.pop(key).path.unlink(missing_ok=True)
         self._policy.give_up(key)
-        WEIGHTS_BYTES.labels("disk").set(self._used_bytes())
+        BYTES.labels("disk").set(self._used_bytes())
 
 
 class _HeldFile(NamedTuple):

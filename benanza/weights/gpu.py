@@ -11,9 +11,9 @@ import numpy as np
 
 from benanza.weights.greedy_dual import GreedyDual
 from benanza.weights.memory import SealedMemory
+from benanza.weights.metrics import BYTES, EVICTIONS, HITS
 from benanza_backbone.closing import Closing
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.telemetry import WEIGHTS_BYTES, WEIGHTS_EVICTIONS, WEIGHTS_HITS
 from benanza_backbone.weights.gpu_memory import exported
 
 Export = Callable[[int, int, str], int]
@@ -55,7 +55,7 @@ class GpuTier(Closing):
                 self._make_room(gpu, memory.size)
                 self._add(key, memory)
             else:
-                WEIGHTS_HITS.labels("gpu").inc()
+                HITS.labels("gpu").inc()
             held = self._held[key]
             held.leases += 1
             self._policy.use(key, held.cost_s, held.size)
@@ -84,7 +84,7 @@ class GpuTier(Closing):
                     "this GPU beside those that are leased; start it with more --gpu-memory"
                 )
             self._drop(worst)
-            WEIGHTS_EVICTIONS.labels("gpu").inc()
+            EVICTIONS.labels("gpu").inc()
 
     def _add(self, key: tuple[str, str], memory: SealedMemory) -> None:
         started = monotonic()
@@ -101,4 +101,4 @@ class GpuTier(Closing):
         self._count()
 
     def _count(self) -> None:
-        WEIGHTS_BYTES.labels("gpu").set(sum(held.size for held in self._held.values()))
+        BYTES.labels("gpu").set(sum(held.size for held in self._held.values()))

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from benanza.weights.gpu import GpuTier
+from benanza.weights.metrics import REFUSED
 from benanza.weights.sources import (
     AddressWeights,
     FileWeights,
@@ -23,7 +24,6 @@ from benanza.weights.sources import (
 from benanza.weights.store import LeasedMemory, WeightStore
 from benanza_backbone.closing import Closing
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.telemetry import WEIGHTS_REFUSED
 from benanza_backbone.weights.messages import (
     MAX_FILES,
     REQUESTS,
@@ -232,7 +232,7 @@ def _leave_unread(connection: socket.socket) -> None:
 
 
 def _refuse(connection: socket.socket, reason: str) -> None:
-    WEIGHTS_REFUSED.inc()
+    REFUSED.inc()
     with suppress(OSError):
         send(connection, RefusedLease(reason[:MAX_REASON_LENGTH]))
 

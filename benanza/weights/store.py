@@ -15,16 +15,16 @@ from typing import NamedTuple
 from benanza.weights.disk import DiskTier
 from benanza.weights.greedy_dual import GreedyDual
 from benanza.weights.memory import SealedMemory
+from benanza.weights.metrics import (
+    BYTES,
+    EVICTIONS,
+    HITS,
+    LEASES,
+    MISSES,
+)
 from benanza.weights.sources import WeightSource
 from benanza_backbone.closing import Closing
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.telemetry import (
-    WEIGHTS_BYTES,
-    WEIGHTS_EVICTIONS,
-    WEIGHTS_HITS,
-    WEIGHTS_LEASES,
-    WEIGHTS_MISSES,
-)
 from benanza_backbone.weights.packed import Write, index_of
 
 log = logging.getLogger(__name__)
@@ -77,11 +77,11 @@ class WeightStore(Closing):
         Raises `NoRoomError`, and `ModelError` if they can't be had.
         """
         held, tier = self._leased(source)
-        WEIGHTS_LEASES.inc()
+        LEASES.inc()
         try:
             yield LeasedMemory(held.memory, tier, held.model_sha256)
         finally:
-            WEIGHTS_LEASES.dec()
+            LEASES.dec()
             self._end(held)
 
     def state(self) -> str:
@@ -114,7 +114,7 @@ class WeightStore(Closing):
                 held = self._held.get(self._known.get(key, ""))
                 if held is not None:
                     self._lend(held)
-                    WEIGHTS_HITS.labels("memory").inc()
+                    HITS.labels("memory").inc()
                     return held, "memory"
                 if key not in self._loading:
                     self._loading.add(key)
@@ -136,10 +136,10 @@ class WeightStore(Closing):
         key = source.key
         memory, tier = self._from_disk(key), "disk"
         if memory is None:
-            WEIGHTS_MISSES.inc()
+            MISSES.inc()
             memory, tier = self._filled(source.fill), "source"
         else:
-            WEIGHTS_HITS.labels("disk").inc()
+            HITS.labels("disk").inc()
         cost_s = monotonic() - started
         with self._changed:
             held = self._held.get(memory.sha256)
@@ -214,7 +214,7 @@ class WeightStore(Closing):
                 self._known = {k: sha256 for k, sha256 in self._known.items() if sha256 != worst}
                 self._use(-gone.size)
                 gone.close()
-                WEIGHTS_EVICTIONS.labels("memory").inc()
+                EVICTIONS.labels("memory").inc()
             self._use(size)
 
     def _save(self, disk: DiskTier, key: str, held: _Held, cost_s: float) -> None:
@@ -241,4 +241,4 @@ class WeightStore(Closing):
     def _use(self, size: int) -> None:
         with self._changed:
             self._used_bytes += size
-            WEIGHTS_BYTES.labels("memory").set(self._used_bytes)
+            BYTES.labels("memory").set(self._used_bytes)

@@ -27,12 +27,6 @@ INTERFACE = {
     "store_insert_duration_seconds": ("histogram", set()),
     "bounds_recomputed": ("counter", set()),
     "rebalances": ("counter", set()),
-    "weights_bytes": ("gauge", {"tier"}),
-    "weights_hits": ("counter", {"tier"}),
-    "weights_misses": ("counter", set()),
-    "weights_evictions": ("counter", {"tier"}),
-    "weights_refused": ("counter", set()),
-    "weights_leases": ("gauge", set()),
     "children_resident_memory_bytes": ("gauge", set()),
     "build_info": ("gauge", {"version", "python"}),
 }

@@ -7,6 +7,7 @@ would not: such memory goes with the process that has allocated it. It needs the
 https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__VA.html
 """
 
+from functools import cache
 from typing import Any
 
 from benanza_backbone.closing import Closing
@@ -89,7 +90,6 @@ def imported(file: int, size: int, ordinal: int) -> GpuMapping:
 def use(ordinal: int) -> None:
     """Has this thread use the GPU, by the context that CUDA's runtime uses too."""
     driver = _driver()
-    _done(driver.cuInit(0))
     device = _done(driver.cuDeviceGet(ordinal))
     _done(driver.cuCtxSetCurrent(_done(driver.cuDevicePrimaryCtxRetain(device))))
 
@@ -97,7 +97,6 @@ def use(ordinal: int) -> None:
 def uuid_of(ordinal: int) -> str:
     """The UUID of a GPU in hexadecimal: processes number GPUs differently."""
     driver = _driver()
-    _done(driver.cuInit(0))
     device = _done(driver.cuDeviceGet(ordinal))
     return bytes(_done(driver.cuDeviceGetUuid(device)).bytes).hex()
 
@@ -112,7 +111,6 @@ def padded(size: int, ordinal: int) -> int:
 
 def _ordinal(uuid: str) -> int:
     driver = _driver()
-    _done(driver.cuInit(0))
     for ordinal in range(int(_done(driver.cuDeviceGetCount()))):
         if uuid_of(ordinal) == uuid:
             return ordinal
@@ -137,6 +135,7 @@ def _place(ordinal: int) -> Any:
     return place
 
 
+@cache
 def _driver() -> Any:
     try:
         from cuda.bindings import driver  # It needs an extra.
@@ -144,6 +143,10 @@ def _driver() -> Any:
         raise GpuMemoryError(
             f"memory of GPUs can't be shared: {error}; say: pip install 'benanza[cuda]'"
         ) from error
+    try:
+        _done(driver.cuInit(0))
+    except RuntimeError as error:  # the bindings find no library of the driver
+        raise GpuMemoryError("NVIDIA's driver isn't installed here; install it") from error
     return driver
 
 

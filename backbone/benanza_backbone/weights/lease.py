@@ -108,7 +108,8 @@ def leased(
     of a GPU in this process, they are on it as well.
 
     The lease ends with the block. Arrays of it that are still there then stay as they are, but for
-    those on a GPU; the memory is given back with the last of them. Raises `LeaseError`.
+    those on a GPU; the memory is given back with the last of them. Raises `LeaseError`, and
+    `GpuMemoryError` where the GPU can't be used.
     """
     with ExitStack() as stack:
         connection = stack.enter_context(sockets.socket(sockets.AF_UNIX, sockets.SOCK_SEQPACKET))

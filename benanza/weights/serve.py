@@ -1,5 +1,6 @@
 """The store of weights as a process, with status pages, until a signal ends it."""
 
+import os
 import resource
 import signal
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from benanza.weights.disk import DiskTier
 from benanza.weights.gpu import GpuTier
 from benanza.weights.server import WeightServer
 from benanza.weights.store import WeightStore
-from benanza_backbone.service.process import DONE
+from benanza_backbone.service.process import DONE, FAILED
 from benanza_backbone.service.status_server import Check, StatusServer
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of
@@ -35,7 +36,7 @@ class StoreRequest(NamedTuple):
 
 def serve_weights(request: StoreRequest, settings: Settings, started: Callable[[str], None]) -> int:
     """Serves until SIGTERM or SIGINT, tells `started` the address of the status pages, and returns
-    the exit status. Tenants keep what they have mapped.
+    the exit status. Tenants keep what they have mapped. A second signal ends the process at once.
 
     Call it in the main thread. Raises `BenanzaError` if the socket, the folder or the status port
     can't be had.
@@ -46,8 +47,14 @@ def serve_weights(request: StoreRequest, settings: Settings, started: Callable[[
     disk = None if request.disk is None else DiskTier(request.disk, request.disk_bytes)
     gpus = None if request.gpu_bytes is None else GpuTier(request.gpu_bytes)
     stop = Event()
+
+    def heed(*_: object) -> None:
+        if stop.is_set():
+            os._exit(FAILED)  # without waiting for what is being copied to disk
+        stop.set()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+        signal.signal(number, heed)
     with (
         WeightStore(memory_bytes, disk) as store,
         WeightServer(

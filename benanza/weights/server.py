@@ -18,6 +18,7 @@ from benanza.weights.sources import (
     AddressWeights,
     FileWeights,
     WeightSource,
+    is_settled,
     locations_of,
     signature,
 )
@@ -205,9 +206,11 @@ class WeightServer(Closing):
         found = signature(files[0])
         locations = self._locations.get(found)
         if locations is None:
+            locations = locations_of(files[0])
             if len(self._locations) >= MAX_KNOWN_MODELS:
                 self._locations.clear()
-            locations = self._locations[found] = locations_of(files[0])
+            if is_settled(found):
+                self._locations[found] = locations
         if len(locations) > MAX_FILES:
             raise ModelError(
                 f"the model has its weights in {len(locations):,} files, and at most {MAX_FILES} "

@@ -54,8 +54,7 @@ class FileWeights(WeightSource):
         named = [
             f"{location}\0{each}" for location, each in zip(self._files, self._found, strict=True)
         ]
-        age_s = time.time() - max(each[-1] for each in self._found) / 1e9
-        self.key = _key("files", *named) if age_s > SETTLED_S else None
+        self.key = _key("files", *named) if all(map(is_settled, self._found)) else None
 
     def fill(self, write: Write) -> None:
         """Reads the files. Raises `ModelError` if they change meanwhile."""
@@ -126,6 +125,11 @@ def signature(file: int) -> tuple[int, ...]:
     if not stat.S_ISREG(found.st_mode):
         raise ModelError("what was passed is no regular file; name the .onnx file")
     return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+
+def is_settled(found: tuple[int, ...]) -> bool:
+    """Whether a file of this signature will have another one when it changes."""
+    return time.time() - found[-1] / 1e9 > SETTLED_S
 
 
 class _Reading:

@@ -75,6 +75,18 @@ class TenantProcess(Closing):
             raise RuntimeError(self._process.stderr.read().strip().splitlines()[-1:])
         return {**json.loads(line), "all_seconds": time.monotonic() - self.started}
 
+    def asks(self) -> None:
+        """Waits until a tenant that only reads is about to ask."""
+        assert self._process.stdout
+        self._process.stdout.readline()
+
+    def read_again(self) -> dict[str, Any]:
+        """What it reads now."""
+        assert self._process.stdin
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        return self.ran()
+
     def kill(self) -> None:
         """As `kill -9`."""
         self._process.kill()

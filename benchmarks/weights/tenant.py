@@ -1,7 +1,8 @@
 """A process that runs a model once: `python -m benchmarks.weights.tenant HOW MODEL [SOCKET]`.
 
 It prints a line of JSON when it has, and stays until standard input closes. HOW is `file`, which
-leaves everything to ONNX Runtime; `store`, with leased weights; or `read`, which only reads these.
+leaves everything to ONNX Runtime; `store`, with leased weights; or `read`, which only reads these:
+it says before that it asks, and reads them once more for a line of input.
 """
 
 import hashlib
@@ -63,11 +64,18 @@ def _again(session: Any) -> float:
 def _read(model: str, socket: str) -> Iterator[dict[str, object]]:
     from benanza_backbone.weights.lease import leased
 
+    print("asking", flush=True)
     with leased(model, socket=socket) as weights:
-        digest = hashlib.sha256()
-        for weight in sorted(weights.index.weights, key=lambda weight: weight.name):
-            digest.update(weights.memory[weight.offset : weight.offset + weight.size])
-        yield {"sha256": digest.hexdigest(), "tier": weights.tier}
+        yield {"sha256": _digest(weights), "tier": weights.tier}
+        if sys.stdin.readline():
+            print(json.dumps({"sha256": _digest(weights)}), flush=True)
+
+
+def _digest(weights: Any) -> str:
+    digest = hashlib.sha256()
+    for weight in sorted(weights.index.weights, key=lambda weight: weight.name):
+        digest.update(weights.memory[weight.offset : weight.offset + weight.size])
+    return digest.hexdigest()
 
 
 if __name__ == "__main__":
@@ -75,4 +83,5 @@ if __name__ == "__main__":
     ways = {"file": _file, "store": _store, "read": _read}
     with ways[how](model, *socket or [""]) as ran:
         print(json.dumps(ran), flush=True)
-        sys.stdin.read()
+        if how != "read":
+            sys.stdin.read()

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.integration
 
 
 def test_kills_leave_nothing_and_nothing_wrong(tmp_path: Path) -> None:
-    outcome = kill_at_random(tmp_path, loads=5, seed=236, weights=1, models=4)
+    outcome = kill_at_random(tmp_path, loads=6, seed=378, weights=1, models=4)
     assert outcome.wrong == []
     killed = {end.split(":")[0] for end in outcome.ends}
     assert killed == set(EVENTS)
@@ -27,6 +27,7 @@ def test_the_store_is_a_service_as_others(tmp_path: Path) -> None:
     with StoreProcess(tmp_path, "--memory", "100MB") as store:
         assert store.first_line == f"serving weights: {store.socket}, {store.page}"
         with TenantProcess("read", model, store.socket) as tenant:
+            tenant.asks()
             assert tenant.ran()["sha256"] == wanted
             metrics = urllib3.request("GET", f"{store.page}/metrics").data.decode()
             assert "benanza_weights_leases 1.0" in metrics

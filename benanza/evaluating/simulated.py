@@ -4,6 +4,7 @@ It predicts latencies at loads that were never run.
 """
 
 import math
+from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -30,11 +31,13 @@ def schedule_us(seed: int, rate_per_s: float, duration_s: float) -> Array:
     for the same seed, as its C++ draws them (`std::mt19937`, `std::exponential_distribution`).
     """
     generator = np.random.RandomState(seed % 2**32)
+    gaps_s: deque[float] = deque()
     times_ns = [0]
     while times_ns[-1] < duration_s * 1e9 or len(times_ns) < LEAST_QUERIES["server"]:
-        low, high = map(int, generator.randint(0, 2**32, 2, np.uint32))
-        gap_s = -math.log(1.0 - (low + high * 2**32) / DRAWN) / rate_per_s
-        times_ns.append(times_ns[-1] + int(gap_s * 1e9))
+        if not gaps_s:
+            low, high = generator.randint(0, 2**32, (1_024, 2), np.uint32).astype(np.uint64).T
+            gaps_s.extend(-np.log(1.0 - (low + high * 2.0**32) / DRAWN) / rate_per_s)
+        times_ns.append(times_ns[-1] + int(gaps_s.popleft() * 1e9))
     return np.array(times_ns) / 1_000
 
 
@@ -48,7 +51,7 @@ def simulate(
     """Answers requests that arrive at these times, ascending. A batch takes one of the times that
     were measured of the least batch size that holds it, drawn at random.
     """
-    drawn = np.random.default_rng(seed)
+    picked = np.random.default_rng(seed).random(len(arrivals_us))
     times = {each.batch: np.array(each.samples_us) for each in service}
     sizes = sorted(times)
     latencies_us: list[float] = []
@@ -63,7 +66,7 @@ def simulate(
         came = int(np.searchsorted(arrivals_us, start_us, side="right"))
         size = min(came - first, max_batch)
         ran_as = next(each for each in sizes if each >= size)
-        free_us = start_us + drawn.choice(times[ran_as])
+        free_us = start_us + times[ran_as][int(picked[first] * len(times[ran_as]))]
         latencies_us += [free_us - arrived for arrived in arrivals_us[first : first + size]]
         batches[size] = batches.get(size, 0) + 1
         first += size

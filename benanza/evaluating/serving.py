@@ -25,7 +25,7 @@ def served(evaluation: Evaluation, pipeline: Pipeline) -> Evaluation:
     """The evaluation, whose `service` is known, with what came of the server."""
     request = evaluation.request
     limit_us = request.limit_us or TIMES_ALONE * evaluation.service[0].median_us
-    server = _Server(request, pipeline, limit_us)
+    server = Server(request, pipeline, limit_us)
     tried: list[Tried] = []
     measured: Measured | None = None
     rate = request.rate_per_s or 0.0
@@ -51,7 +51,7 @@ def served(evaluation: Evaluation, pipeline: Pipeline) -> Evaluation:
     )
 
 
-class _Server:
+class Server:
     """The server under LoadGen's load at several rates."""
 
     def __init__(self, request: EvaluationRequest, pipeline: Pipeline, limit_us: float) -> None:

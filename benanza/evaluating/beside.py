@@ -9,7 +9,7 @@ from benanza.evaluating.results import (
     Evaluation,
     FrameworkLoss,
     LoadPart,
-    Measured,
+    MeasuredLoad,
 )
 from benanza.profiling.beside_bound import LowestBounds, beside_bound
 from benanza.results.profile import ModelProfile
@@ -66,7 +66,7 @@ def _parts(evaluation: Evaluation, bound_us: float | None) -> Iterator[LoadPart]
     yield LoadPart(kind="issuing", us=measured.issuing_us)
 
 
-def _alone_us(evaluation: Evaluation, measured: Measured) -> float:
+def _alone_us(evaluation: Evaluation, measured: MeasuredLoad) -> float:
     """How long the batches that samples were in would take without load, on average of samples."""
     ascending = evaluation.service
 

@@ -25,7 +25,7 @@ class Query(NamedTuple):
     came_ns: int
 
 
-class Batch(NamedTuple):
+class AnsweredBatch(NamedTuple):
     """Queries that were answered together."""
 
     queries: Sequence[Query]
@@ -42,7 +42,7 @@ class SystemUnderTest(ABC):
     """
 
     def __init__(self, pipeline: Pipeline, complete: Complete, *, keeps: bool = False) -> None:
-        self.batches: list[Batch] = []
+        self.batches: list[AnsweredBatch] = []
         self.results: dict[int, Any] = {}
         self.raised: BaseException | None = None
         self._pipeline = pipeline
@@ -75,7 +75,7 @@ class SystemUnderTest(ABC):
                     indices = (query.index for query in queries)
                     self.results |= dict(zip(indices, answered.results, strict=True))
                 # Results may be large, and there are as many as requests.
-                self.batches.append(Batch(queries, answered._replace(results=[])))
+                self.batches.append(AnsweredBatch(queries, answered._replace(results=[])))
             except BaseException as error:  # noqa: BLE001  # an interruption as well
                 self.raised = error
         self._complete(queries)

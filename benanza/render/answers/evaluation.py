@@ -6,7 +6,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from benanza.evaluating.results import EvaluatedModel, Evaluation, Measured, Percentiles
+from benanza.evaluating.results import EvaluatedModel, Evaluation, MeasuredLoad, Percentiles
 from benanza.render.table import Column, html, printable, table
 from benanza.render.units import TimeUnit, plural, time_unit
 
@@ -54,7 +54,7 @@ def _title(evaluation: Evaluation) -> str:
     )
 
 
-def _validity(measured: Measured) -> str:
+def _validity(measured: MeasuredLoad) -> str:
     """LoadGen's verdict."""
     validity = measured.validity
     checks = ", ".join(f"{name} {'yes' if met else 'NO'}" for name, met in validity.checks.items())
@@ -63,7 +63,7 @@ def _validity(measured: Measured) -> str:
     return f"LoadGen: {said} ({checks}){reason}"
 
 
-def _throughput(model: EvaluatedModel, measured: Measured) -> str:
+def _throughput(model: EvaluatedModel, measured: MeasuredLoad) -> str:
     queries = f"{measured.queries:,} {'query' if measured.queries == 1 else 'queries'}"
     found = f"{plural(measured.samples, 'sample')} in {queries}: {measured.per_s:,.1f}/s"
     if model.bound_per_s is None or model.throughput_share is None:
@@ -83,7 +83,7 @@ def _limit(evaluation: Evaluation, limit_us: float) -> str:
     return f"{evaluation.rate_per_s:,.1f} requests/s keep the limit, {limit} ({tried})"
 
 
-def _latencies(evaluation: Evaluation, measured: Measured, *, plain: bool) -> Table:
+def _latencies(evaluation: Evaluation, measured: MeasuredLoad, *, plain: bool) -> Table:
     rows: list[tuple[str, Percentiles]] = []
     if measured.latency is not None:
         rows.append(("latency", measured.latency))

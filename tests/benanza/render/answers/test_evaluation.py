@@ -81,7 +81,7 @@ def test_it_says_what_stands_between() -> None:
     assert "101.5 requests/s keep the limit, 99.0% within 15.00 ms" in text
     assert "20% of the bound's 500.0/s at batch" in text
     assert "up to 2.00 times" in text
-    for part in ("as simulated", "the framework", "  slower call", "450.0"):
+    for part in ("as simulated", "the framework", "  profiled: slower call", "450.0"):
         assert part in text
     assert "slowed down by other programs" in text
     assert "20% of the bound" in evaluation_html(FOUND)

@@ -11,8 +11,9 @@ ten each predicts within a tenth at the 99th percentile.
 
 import argparse
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+import msgspec
 import numpy as np
 
 from benanza.evaluating.loading import batch_sizes, load_sizes
@@ -59,9 +60,7 @@ def main() -> None:
     )
     server = Server(request, pipeline, NO_LIMIT_US)
     capacity = max(times.per_s for times in service)
-    print(
-        "| load | requests/s | p50 ms | simulated | p99 ms | simulated | by the run's own times |"
-    )
+    print("| load | requests/s | p50 ms | simulated | p99 ms | simulated | by the run's times |")
     print("|---|---|---|---|---|---|---|")
     near = [0, 0]
     for load in LOADS:
@@ -80,23 +79,21 @@ def main() -> None:
 
 
 def times_within(
-    batches: Iterable[AnsweredBatch], alone: Iterable[ServiceTimes]
+    batches: Sequence[AnsweredBatch], alone: Iterable[ServiceTimes]
 ) -> list[ServiceTimes]:
-    """The times of batches in a run, by the size that they ran at; of sizes that none ran at, those
-    without load.
+    """The times of batches in a run, by the size that they ran at, whatever ran before them; of
+    sizes that none ran at, those without load.
     """
     found: dict[int, list[float]] = defaultdict(list)
     for batch in batches:
         times = batch.answered
         found[times.ran_as].append((times.finished_ns - times.started_ns) / 1_000)
     return [
-        ServiceTimes(
-            batch=each.batch,
-            median_us=float(np.median(found[each.batch])),
-            samples_us=tuple(found[each.batch]),
+        msgspec.structs.replace(
+            each,
+            samples_us=tuple(found[each.batch] or each.samples_us),
+            after_idle_us=tuple(found[each.batch] or each.after_idle_us),
         )
-        if found[each.batch]
-        else each
         for each in alone
     ]
 

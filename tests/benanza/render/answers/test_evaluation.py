@@ -37,6 +37,7 @@ MEASURED = MeasuredLoad(
     finish_us=1.0,
     batches={1: 662},
 )
+ALONE = ServiceTimes(batch=1, median_us=3_000.0, samples_us=(3_000.0,), after_idle_us=(3_100.0,))
 EVALUATION = Evaluation(
     request=EvaluationRequest(model="zoo:net", scenario="server"),
     name="net",
@@ -48,7 +49,9 @@ EVALUATION = Evaluation(
     loadgen="6.0.17",
     samples="made up",
     evaluated_at=datetime(2026, 11, 28, tzinfo=UTC),
-    service=(ServiceTimes(batch=1, median_us=3_000.0, samples_us=(3_000.0,)),),
+    service=(
+        ServiceTimes(batch=1, median_us=3_000.0, samples_us=(3_000.0,), after_idle_us=(3_000.0,)),
+    ),
     limit_us=15_000.0,
     rate_per_s=101.5,
     searched=True,

@@ -1,0 +1,141 @@
+"""What a pipeline came to here beside what was recorded, and the pitfalls that this shows."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from benanza.pipelines.failing import FailedSampleError
+from benanza.pipelines.pitfalls import (
+    Pitfall,
+    otherwise,
+    otherwise_labelled,
+    text,
+)
+from benanza.pipelines.preparing import digests
+from benanza.pipelines.results import PipelineAccuracy, PipelineDifference
+from benanza.pipelines.scoring import interval
+from benanza.pipelines.specification import PipelineOutput, Recorded
+from benanza.pipelines.steps import Step
+from benanza.pipelines.variations import variations
+from benanza_runner.arrays import Array
+
+FAILED_DIGEST = "failed"
+
+
+def batch_dependent(
+    together: Sequence[Array], alone: Sequence[Array], tolerance: float
+) -> Pitfall | None:
+    """Whether samples have other scores in a batch than alone: by more than the tolerance of the
+    precision, as ‖difference‖ / ‖alone‖.
+    """
+    apart = [
+        float(np.linalg.norm(a - b) / (np.linalg.norm(b) or 1.0))
+        for a, b in (
+            (np.float64(each), np.float64(one)) for each, one in zip(together, alone, strict=True)
+        )
+    ]
+    others = sum(not each <= tolerance for each in apart)
+    if not others:
+        return None
+    flipped = sum(
+        int(np.argmax(each)) != int(np.argmax(one))
+        for each, one in zip(together, alone, strict=True)
+    )
+    return Pitfall(
+        name="batch-dependent results",
+        shown_by=f"{others} of {len(apart)} samples have other scores in a batch than alone, by up "
+        f"to {max(apart):.2g} of them; {flipped} another class",
+    )
+
+
+def accuracies(here: Recorded, before: Recorded | None) -> Iterator[PipelineAccuracy]:
+    """Each metric here beside the recorded one."""
+    then = {each.name: each for each in before.metrics} if before else {}
+    for metric in here.metrics:
+        found = interval(metric.right, metric.samples)
+        known = then.get(metric.name)
+        of_known = interval(known.right, known.samples) if known else None
+        yield PipelineAccuracy(
+            metric=metric.name,
+            right=metric.right,
+            samples=metric.samples,
+            share=metric.right / metric.samples,
+            interval=found,
+            recorded_share=known.right / known.samples if known else None,
+            recorded_interval=of_known,
+            differs=of_known is not None
+            and (found.greatest < of_known.least or of_known.greatest < found.least),
+        )
+
+
+def changed(here: Recorded, before: Recorded) -> Iterator[PipelineDifference]:
+    """What is otherwise specified than it was recorded, and from which step on equal steps make
+    something else of the witnesses.
+    """
+    if here.model_sha256 != before.model_sha256:
+        yield PipelineDifference(
+            what="model.sha256", specified=here.model_sha256, found=before.model_sha256
+        )
+    steps, then = ([text(step.did) for step in each.steps] for each in (here, before))
+    if steps != then:
+        for number in range(max(len(steps), len(then))):
+            now, was = (each[number] if number < len(each) else "" for each in (steps, then))
+            if now != was:
+                yield PipelineDifference(what=f"steps[{number + 1}]", specified=now, found=was)
+    else:
+        yield from _first_other_digest(here, before)
+    for name in ("offset", "labels"):
+        now, was = (str(getattr(each, name)) for each in (here, before))
+        if now != was:
+            yield PipelineDifference(what=f"output.{name}", specified=now, found=was)
+
+
+def _first_other_digest(here: Recorded, before: Recorded) -> Iterator[PipelineDifference]:
+    if here.witnesses != before.witnesses:
+        return
+    for number, (now, was) in enumerate(zip(here.steps, before.steps, strict=True), 1):
+        if now.digests != was.digests:
+            yield PipelineDifference(
+                what=f"what steps[{number}] makes",
+                specified=", ".join(now.digests),
+                found=", ".join(was.digests),
+            )
+            return
+
+
+def pitfalls(here: Recorded, before: Recorded, contents: Sequence[bytes]) -> Iterator[Pitfall]:
+    """The names of what `changed` finds. `contents` are the files of the witnesses."""
+    steps, then = ([step.did for step in each.steps] for each in (here, before))
+    yield from otherwise(steps, then)
+    yield from otherwise_labelled(*(_output(each) for each in (here, before)))
+    if steps == then and next(_first_other_digest(here, before), None):
+        yield from _unspecified(steps, before.steps[-1].digests, contents)
+
+
+def _unspecified(
+    steps: Sequence[Step], recorded: Sequence[str], contents: Sequence[bytes]
+) -> Iterator[Pitfall]:
+    """The pitfall with which these steps make what was recorded."""
+    for name, varied in variations(steps):
+        if last_digests(contents, varied) == tuple(recorded):
+            other = next(step for step, old in zip(varied, steps, strict=False) if step != old)
+            shown_by = f"what was recorded comes about with {text(other)}"
+            yield Pitfall(name=name, shown_by=shown_by)
+            return
+
+
+def last_digests(contents: Iterable[bytes], steps: Sequence[Step]) -> tuple[str, ...]:
+    """The digests of what the steps make of files."""
+    return tuple(digests_of(content, steps)[-1] for content in contents)
+
+
+def digests_of(content: bytes, steps: Sequence[Step]) -> tuple[str, ...]:
+    """The digest behind each step, or that it failed."""
+    try:
+        return digests(content, steps)
+    except FailedSampleError:
+        return (FAILED_DIGEST,) * len(steps)
+
+
+def _output(recorded: Recorded) -> PipelineOutput:
+    return PipelineOutput(labels=recorded.labels, offset=recorded.offset)

@@ -1,6 +1,8 @@
 """What a pipeline came to here beside what was recorded, and the pitfalls that this shows."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from itertools import zip_longest
 
 import numpy as np
 
@@ -14,7 +16,13 @@ from benanza.pipelines.pitfalls import (
 from benanza.pipelines.preparing import digests
 from benanza.pipelines.results import PipelineAccuracy, PipelineDifference
 from benanza.pipelines.scoring import interval
-from benanza.pipelines.specification import PipelineOutput, Recorded
+from benanza.pipelines.specification import (
+    PipelineFramework,
+    PipelineOutput,
+    PipelineSpecification,
+    Recorded,
+    RecordedStep,
+)
 from benanza.pipelines.steps import Step
 from benanza.pipelines.variations import variations
 from benanza_runner.arrays import Array
@@ -68,32 +76,60 @@ def accuracies(here: Recorded, before: Recorded | None) -> Iterator[PipelineAccu
         )
 
 
-def changed(here: Recorded, before: Recorded) -> Iterator[PipelineDifference]:
-    """What is otherwise specified than it was recorded, and from which step on equal steps make
-    something else of the witnesses.
+def changed(
+    specified: PipelineSpecification, ran: Sequence[RecordedStep], before: Recorded
+) -> Iterator[PipelineDifference]:
+    """What is otherwise specified than it was recorded; where that are not the steps, from which
+    on those that `ran` here make something else of the witnesses.
     """
-    if here.model_sha256 != before.model_sha256:
-        yield PipelineDifference(
-            what="model.sha256", specified=here.model_sha256, found=before.model_sha256
-        )
-    steps, then = ([text(step.did) for step in each.steps] for each in (here, before))
-    if steps != then:
-        for number in range(max(len(steps), len(then))):
-            now, was = (each[number] if number < len(each) else "" for each in (steps, then))
+    yield from lines(
+        ("model", {"sha256": specified.model.sha256}, {"sha256": before.model_sha256}),
+        ("data", {"sha256": specified.data.sha256}, {"sha256": before.data_sha256}),
+        ("framework", fields(specified.framework), fields(before.framework)),
+        ("framework.options", specified.framework.options, before.framework.options),
+    )
+    steps, then = ([*map(text, each)] for each in (specified.steps, _done(before.steps)))
+    matcher = SequenceMatcher(None, steps, then, autojunk=False)
+    for _, start, end, start_then, end_then in matcher.get_opcodes():
+        for number, (now, was) in enumerate(
+            zip_longest(steps[start:end], then[start_then:end_then], fillvalue=""), start + 1
+        ):
             if now != was:
-                yield PipelineDifference(what=f"steps[{number + 1}]", specified=now, found=was)
-    else:
-        yield from _first_other_digest(here, before)
-    for name in ("offset", "labels"):
-        now, was = (str(getattr(each, name)) for each in (here, before))
-        if now != was:
-            yield PipelineDifference(what=f"output.{name}", specified=now, found=was)
+                yield PipelineDifference(what=f"steps[{number}]", specified=now, found=was)
+    if steps == then:
+        yield from _first_other_digest(ran, before.steps)
+    yield from lines(("output", _labels(specified.output), _labels(before.output)))
 
 
-def _first_other_digest(here: Recorded, before: Recorded) -> Iterator[PipelineDifference]:
-    if here.witnesses != before.witnesses:
-        return
-    for number, (now, was) in enumerate(zip(here.steps, before.steps, strict=True), 1):
+def lines(
+    *parts: tuple[str, Mapping[str, object], Mapping[str, object]],
+) -> Iterator[PipelineDifference]:
+    """A line for each key of these parts, by name, that differs in the second from the first."""
+    for part, then, now in parts:
+        for key in dict.fromkeys((*then, *now)):
+            before, after = str(then.get(key, "")), str(now.get(key, ""))
+            if before != after:
+                yield PipelineDifference(what=f"{part}.{key}", specified=before, found=after)
+
+
+def fields(framework: PipelineFramework) -> dict[str, object]:
+    """What is set of a framework, but for its options."""
+    return {name: getattr(framework, name) for name in framework.__struct_fields__[:-1]}
+
+
+def _labels(output: PipelineOutput) -> dict[str, object]:
+    listed = ", ".join(output.labels)
+    return {"offset": output.offset, "labels": f"{len(output.labels)}: {listed}"}
+
+
+def _done(steps: Sequence[RecordedStep]) -> list[Step]:
+    return [step.did for step in steps]
+
+
+def _first_other_digest(
+    ran: Sequence[RecordedStep], before: Sequence[RecordedStep]
+) -> Iterator[PipelineDifference]:
+    for number, (now, was) in enumerate(zip(ran, before, strict=True), 1):
         if now.digests != was.digests:
             yield PipelineDifference(
                 what=f"what steps[{number}] makes",
@@ -105,10 +141,10 @@ def _first_other_digest(here: Recorded, before: Recorded) -> Iterator[PipelineDi
 
 def pitfalls(here: Recorded, before: Recorded, contents: Sequence[bytes]) -> Iterator[Pitfall]:
     """The names of what `changed` finds. `contents` are the files of the witnesses."""
-    steps, then = ([step.did for step in each.steps] for each in (here, before))
+    steps, then = _done(here.steps), _done(before.steps)
     yield from otherwise(steps, then)
-    yield from otherwise_labelled(*(_output(each) for each in (here, before)))
-    if steps == then and next(_first_other_digest(here, before), None):
+    yield from otherwise_labelled(here.output, before.output)
+    if steps == then and next(_first_other_digest(here.steps, before.steps), None):
         yield from _unspecified(steps, before.steps[-1].digests, contents)
 
 
@@ -135,7 +171,3 @@ def digests_of(content: bytes, steps: Sequence[Step]) -> tuple[str, ...]:
         return digests(content, steps)
     except FailedSampleError:
         return (FAILED_DIGEST,) * len(steps)
-
-
-def _output(recorded: Recorded) -> PipelineOutput:
-    return PipelineOutput(labels=recorded.labels, offset=recorded.offset)

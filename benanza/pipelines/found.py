@@ -2,10 +2,11 @@
 
 import platform
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from benanza.pipelines.comparing import fields, lines
 from benanza.pipelines.hugging_face import HuggingFaceDataSet
 from benanza.pipelines.results import PipelineDifference
 from benanza.pipelines.samples import DataSet, ImageFolder
@@ -69,28 +70,17 @@ def model_source(source: str, folder: Path) -> str:
 def differences(
     specified: PipelineSpecification, here: PipelineSpecification
 ) -> Iterator[PipelineDifference]:
-    """What is otherwise here, a line for each key that may be."""
-    parts: Iterable[tuple[str, Mapping[str, object], Mapping[str, object]]] = (
+    """What is otherwise here, a line for each key that may be. Software and hardware that nobody
+    specified are no difference.
+    """
+    yield from lines(
         ("model", {"sha256": specified.model.sha256}, {"sha256": here.model.sha256}),
-        ("framework", _fields(specified.framework), _fields(here.framework)),
-        (
-            "framework.options",
-            specified.framework.options,
-            here.framework.options,
-        ),
+        ("framework", fields(specified.framework), fields(here.framework)),
+        ("framework.options", specified.framework.options, here.framework.options),
         ("data", {"sha256": specified.data.sha256}, {"sha256": here.data.sha256}),
-        ("software", specified.software, here.software),
-        ("hardware", specified.hardware, here.hardware),
+        ("software", specified.software, here.software if specified.software else {}),
+        ("hardware", specified.hardware, here.hardware if specified.hardware else {}),
     )
-    for part, then, now in parts:
-        for key in dict.fromkeys((*then, *now)):
-            before, after = str(then.get(key, "")), str(now.get(key, ""))
-            if before != after:
-                yield PipelineDifference(what=f"{part}.{key}", specified=before, found=after)
-
-
-def _fields(framework: object) -> dict[str, object]:
-    return {name: getattr(framework, name) for name in ("name", "version")}
 
 
 def _version(package: str) -> str:

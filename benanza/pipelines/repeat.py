@@ -57,10 +57,13 @@ WITNESSES = 4
 
 
 class Repeated(NamedTuple):
-    """What came of a pipeline, and the specification of what was run here, with its record."""
+    """What came of a pipeline, the specification of what ran here with its record, and the names
+    that each sample was given, `None` for one that failed.
+    """
 
     result: RepeatedPipeline
     here: PipelineSpecification
+    named: Sequence[Named | None]
 
 
 class _Ran(NamedTuple):
@@ -91,7 +94,8 @@ def repeat(path: Path, limits: Limits) -> Repeated:
     ran = _ran(samples, loaded, specified)
     here = _here(specified, framework, model_sha256, data)
     here = msgspec.structs.replace(here, recorded=_recorded(here, samples, ran))
-    return Repeated(_result(path, specified, here, samples, ran, data.classes), here)
+    result = _result(path, specified, here, samples, ran, data.classes)
+    return Repeated(result, here, samples.found(ran.results))
 
 
 def _loaded(
@@ -174,8 +178,9 @@ def _recorded(here: PipelineSpecification, samples: SpecifiedSamples, ran: _Ran)
     return Recorded(
         at=f"{now():%Y-%m-%dT%H:%M:%SZ}",
         model_sha256=here.model.sha256,
-        labels=here.output.labels,
-        offset=here.output.offset,
+        data_sha256=here.data.sha256,
+        framework=here.framework,
+        output=here.output,
         witnesses=tuple(_name(samples, index) for index in witnesses),
         predictions=predictions_sha256(found),
         failed=len(samples.failed),
@@ -225,7 +230,7 @@ def _result(
         data=specified.data.source,
         batch=specified.framework.batch,
         differences=tuple(differences(specified, here)),
-        changed=tuple(changed(found, before)) if before else (),
+        changed=tuple(changed(specified, found.steps, before)) if before else (),
         pitfalls=tuple(dict.fromkeys(shown)),
         accuracies=tuple(accuracies(found, before)),
         same_predictions=before and found.predictions == before.predictions,

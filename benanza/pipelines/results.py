@@ -18,7 +18,7 @@ class PipelineDifference(Document, frozen=True, kw_only=True):
 
 
 class PipelineAccuracy(Document, frozen=True, kw_only=True):
-    """A metric here, with its interval at 95% (Wilson), beside the recorded one. A sample that failed
+    """A metric here, with its interval at 95% (Wilson), beside the recorded one. A failed sample
     is not right. `differs` says that the intervals have no share in common.
     """
 

@@ -30,7 +30,7 @@ class SpecifiedSamples(SampleSource):
     at batch size 1, and the names of its highest scores.
 
     A sample that fails is run as zeros, so that a run under load goes on, and is never right.
-    `failed` has the reasons, by index. `taken` is the shape that the model takes, and `made` another
+    `failed` has the reasons, by index. `taken` is the shape that the model takes, `made` another
     that the steps made, if they did. Raises `BenanzaError` for a model of several inputs.
     """
 

@@ -108,13 +108,14 @@ class Recorded(_Part, frozen=True, kw_only=True):
 
     at: str
     model_sha256: Sha256
-    labels: tuple[str, ...]
-    offset: int
+    data_sha256: Sha256
     witnesses: tuple[str, ...]
     predictions: Sha256
     failed: Annotated[int, msgspec.Meta(ge=0)]
-    speed: RecordedSpeed
     metrics: tuple[RecordedMetric, ...]
+    speed: RecordedSpeed
+    framework: PipelineFramework
+    output: PipelineOutput
     steps: tuple[RecordedStep, ...]
 
 

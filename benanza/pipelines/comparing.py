@@ -7,13 +7,15 @@ from itertools import zip_longest
 import numpy as np
 
 from benanza.pipelines.failing import FailedSampleError
+from benanza.pipelines.images.preparing import digests
+from benanza.pipelines.images.steps import Step
+from benanza.pipelines.images.variations import variations
 from benanza.pipelines.pitfalls import (
     Pitfall,
     otherwise,
     otherwise_labelled,
     text,
 )
-from benanza.pipelines.preparing import digests
 from benanza.pipelines.results import PipelineAccuracy, PipelineDifference
 from benanza.pipelines.scoring import interval
 from benanza.pipelines.specification import (
@@ -23,8 +25,6 @@ from benanza.pipelines.specification import (
     Recorded,
     RecordedStep,
 )
-from benanza.pipelines.steps import Step
-from benanza.pipelines.variations import variations
 from benanza_runner.arrays import Array
 
 FAILED_DIGEST = "failed"

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from benanza.pipelines.found import data_set, framework_version, hardware, model_source, software
+from benanza.pipelines.images.steps import Cast, Decode, Layout, Normalise, Resize, Step
 from benanza.pipelines.specification import (
     PIPELINE_VERSION,
     DataKind,
@@ -12,7 +13,6 @@ from benanza.pipelines.specification import (
     PipelineOutput,
     PipelineSpecification,
 )
-from benanza.pipelines.steps import Cast, Decode, Layout, Normalise, Resize, Step
 from benanza.profiling.framework import framework_named
 from benanza.profiling.whole_model import whole_model
 from benanza.publishing.fetched_once import FetchedOnce

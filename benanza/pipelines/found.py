@@ -7,11 +7,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from benanza.pipelines.comparing import fields, lines
-from benanza.pipelines.hugging_face import HuggingFaceDataSet
+from benanza.pipelines.data.data_set import DataSet
+from benanza.pipelines.data.folder import ImageFolder
+from benanza.pipelines.data.hugging_face import HuggingFaceDataSet
+from benanza.pipelines.images.steps import Decode, Resize, Step
 from benanza.pipelines.results import PipelineDifference
-from benanza.pipelines.samples import DataSet, ImageFolder
 from benanza.pipelines.specification import PipelineData, PipelineSpecification
-from benanza.pipelines.steps import Decode, Resize, Step
 from benanza.profiling.framework import Framework
 from benanza_schemas.events import System
 

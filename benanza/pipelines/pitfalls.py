@@ -8,8 +8,7 @@ Benchmarking", 2019.
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from benanza.pipelines.specification import PipelineOutput
-from benanza.pipelines.steps import (
+from benanza.pipelines.images.steps import (
     Cast,
     CentreCrop,
     Decode,
@@ -19,6 +18,7 @@ from benanza.pipelines.steps import (
     Step,
     step_name,
 )
+from benanza.pipelines.specification import PipelineOutput
 from benanza_backbone.document import Document
 
 PitfallName = Literal[

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from benanza.pipelines.failing import needed
+from benanza.pipelines.images.steps import StepError, check_steps
 from benanza.pipelines.specification import PIPELINE_VERSION, PipelineSpecification
-from benanza.pipelines.steps import StepError, check_steps
 from benanza_backbone.errors import BenanzaError
 
 _HEADER = re.compile(r"^\s*\[(\[?)\s*([\w.\"' -]+?)\s*\]")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from benanza.evaluating.batches import BatchedModel, LoadedModel
+from benanza.evaluating.batches import BatchedModel
 from benanza.pipelines.comparing import (
     accuracies,
     batch_dependent,
@@ -17,6 +17,7 @@ from benanza.pipelines.comparing import (
     digests_of,
     pitfalls,
 )
+from benanza.pipelines.data.data_set import DataSet
 from benanza.pipelines.found import (
     data_set,
     differences,
@@ -25,6 +26,7 @@ from benanza.pipelines.found import (
     model_source,
     software,
 )
+from benanza.pipelines.loading import configured, loaded_at, recorded_load, under_load
 from benanza.pipelines.pitfalls import Pitfall, Shapes, in_themselves
 from benanza.pipelines.reading import read_pipeline
 from benanza.pipelines.results import (
@@ -32,23 +34,20 @@ from benanza.pipelines.results import (
     PipelineSpeed,
     RepeatedPipeline,
 )
-from benanza.pipelines.samples import DataSet
-from benanza.pipelines.scoring import Named, predictions_sha256, right
+from benanza.pipelines.scoring import NamedScores, predictions_sha256, right
 from benanza.pipelines.source import SpecifiedSamples
 from benanza.pipelines.specification import (
-    PipelineFramework,
     PipelineSpecification,
     Recorded,
+    RecordedLoad,
     RecordedMetric,
     RecordedSpeed,
     RecordedStep,
     top,
 )
-from benanza.profiling.framework import Configuration, Framework, framework_named
-from benanza.profiling.whole_model import whole_model
+from benanza.profiling.framework import Framework, framework_named
 from benanza.publishing.fetched_once import FetchedOnce
 from benanza_backbone.clock import now
-from benanza_backbone.errors import BenanzaError
 from benanza_ingest.limits import Limits
 from benanza_schemas.element_types import PRECISIONS
 
@@ -56,27 +55,27 @@ WITNESSES = 4
 """Of so many samples the steps' digests are recorded."""
 
 
-class Repeated(NamedTuple):
+class PipelineRun(NamedTuple):
     """What came of a pipeline, the specification of what ran here with its record, and the names
     that each sample was given, `None` for one that failed.
     """
 
     result: RepeatedPipeline
     here: PipelineSpecification
-    named: Sequence[Named | None]
+    named: Sequence[NamedScores | None]
 
 
 class _Ran(NamedTuple):
     """The results of all samples by index, and the times of each sample and each batch."""
 
-    results: Mapping[int, Named]
+    results: Mapping[int, NamedScores]
     preparing_us: Sequence[float]
     model_us: Sequence[float]
     dependent: Pitfall | None
     scores: int
 
 
-def repeat(path: Path, limits: Limits) -> Repeated:
+def repeat(path: Path, limits: Limits) -> PipelineRun:
     """Runs the pipeline that a file specifies.
 
     Raises `BenanzaError` if the file is wrong, or if the model, the framework or the data set can't
@@ -89,44 +88,21 @@ def repeat(path: Path, limits: Limits) -> Repeated:
     source = model_source(specified.model.source, folder)
     model_sha256 = fetch(source, limits).sha256
     data = data_set(specified.data, folder)
-    loaded = _loaded(specified.framework, framework, fetch.whole(source, limits), limits)
+    loaded = loaded_at(specified.framework, framework, fetch.whole(source, limits), limits)
     samples = SpecifiedSamples(specified, data, loaded.at(1).inputs)
     ran = _ran(samples, loaded, specified)
     here = _here(specified, framework, model_sha256, data)
-    here = msgspec.structs.replace(here, recorded=_recorded(here, samples, ran))
+    loaded_with = under_load(specified, framework, source, samples, limits)
+    recorded = _recorded(here, samples, ran, recorded_load(loaded_with))
+    here = msgspec.structs.replace(here, recorded=recorded)
     result = _result(path, specified, here, samples, ran, data.classes)
-    return Repeated(result, here, samples.found(ran.results))
-
-
-def _loaded(
-    specified: PipelineFramework, framework: Framework, content: bytes, limits: Limits
-) -> BatchedModel:
-    configuration = _configuration(specified, framework)
-    sizes = sorted({1, specified.batch})
-    models = [whole_model(content, size, {}, limits) for size in sizes]
-    return BatchedModel(
-        [
-            LoadedModel(
-                size, framework.load(model, specified.precision, configuration), model.inputs
-            )
-            for size, model in zip(sizes, models, strict=True)
-        ]
-    )
-
-
-def _configuration(specified: PipelineFramework, framework: Framework) -> Configuration:
-    known = {each.name: each for each in framework.configurations()}
-    if specified.configuration not in known:
-        raise BenanzaError(
-            f"{specified.name} has no configuration {specified.configuration!r} here; it has "
-            f"{', '.join(known)}"
-        )
-    return known[specified.configuration]
+    result = msgspec.structs.replace(result, under_load=loaded_with)
+    return PipelineRun(result, here, samples.found(ran.results))
 
 
 def _ran(samples: SpecifiedSamples, model: BatchedModel, specified: PipelineSpecification) -> _Ran:
     batch = specified.framework.batch
-    results: dict[int, Named] = {}
+    results: dict[int, NamedScores] = {}
     preparing, running = [], []
     dependent, scores = None, 0
     for start in range(0, samples.count, batch):
@@ -160,7 +136,7 @@ def _here(
         framework=msgspec.structs.replace(
             asked,
             version=framework_version(framework, asked.name),
-            options=dict(_configuration(asked, framework).options),
+            options=dict(configured(asked, framework).options),
         ),
         data=msgspec.structs.replace(specified.data, sha256=data.sha256),
         software=software(specified.steps, system),
@@ -169,7 +145,12 @@ def _here(
     )
 
 
-def _recorded(here: PipelineSpecification, samples: SpecifiedSamples, ran: _Ran) -> Recorded:
+def _recorded(
+    here: PipelineSpecification,
+    samples: SpecifiedSamples,
+    ran: _Ran,
+    load: RecordedLoad | None,
+) -> Recorded:
     """What came of the pipeline here."""
     found = samples.found(ran.results)
     labels = [sample.label for sample in samples.samples]
@@ -195,6 +176,7 @@ def _recorded(here: PipelineSpecification, samples: SpecifiedSamples, ran: _Ran)
             RecordedStep(did=step, digests=tuple(each[number] for each in made))
             for number, step in enumerate(here.steps)
         ),
+        under_load=load,
     )
 
 

@@ -22,7 +22,7 @@ class Interval(Document, frozen=True, kw_only=True):
     greatest: float
 
 
-class Named(NamedTuple):
+class NamedScores(NamedTuple):
     """What one sample came to: the positions of the highest scores, and their names, which a score
     without a label lacks.
     """
@@ -31,14 +31,14 @@ class Named(NamedTuple):
     names: tuple[str, ...]
 
 
-def named(scores: Array, output: PipelineOutput, most: int) -> Named:
+def named(scores: Array, output: PipelineOutput, most: int) -> NamedScores:
     """The names of the highest scores of one sample, at most so many, highest first. Of equal
     scores the first comes first, and what is no number last.
     """
     flat = np.where(np.isnan(scores), -np.inf, scores).reshape(-1)
     order = np.argsort(-flat, kind="stable")[:most]
     positions = tuple(int(position) for position in order)
-    return Named(positions, tuple(_label(position, output) for position in positions))
+    return NamedScores(positions, tuple(_label(position, output) for position in positions))
 
 
 def _label(position: int, output: PipelineOutput) -> str:
@@ -46,7 +46,7 @@ def _label(position: int, output: PipelineOutput) -> str:
     return output.labels[number] if 0 <= number < len(output.labels) else ""
 
 
-def right(found: Sequence[Named | None], labels: Sequence[str], most: int) -> int:
+def right(found: Sequence[NamedScores | None], labels: Sequence[str], most: int) -> int:
     """How many samples have their label among their first `most` names; one that failed is `None`,
     and not right.
     """
@@ -57,7 +57,7 @@ def right(found: Sequence[Named | None], labels: Sequence[str], most: int) -> in
     )
 
 
-def predictions_sha256(found: Iterable[Named | None]) -> str:
+def predictions_sha256(found: Iterable[NamedScores | None]) -> str:
     """The SHA-256 of a line for each sample: the position of its highest score, or a dash."""
     lines = (f"{each.positions[0]}\n" if each else "-\n" for each in found)
     return hashlib.sha256("".join(lines).encode()).hexdigest()

@@ -1,15 +1,15 @@
 """The samples of a specification, as what answers requests asks for them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from benanza.evaluating.samples import SampleSource
+from benanza.pipelines.data.data_set import DataSet, Sample, chosen
 from benanza.pipelines.failing import FailedSampleError
-from benanza.pipelines.preparing import prepared
-from benanza.pipelines.samples import DataSet, Sample, chosen
-from benanza.pipelines.scoring import Named, named, right
+from benanza.pipelines.images.preparing import prepared
+from benanza.pipelines.scoring import NamedScores, named
 from benanza.pipelines.specification import PipelineSpecification, top
 from benanza.profiling.whole_model import Arrays
 from benanza_backbone.errors import BenanzaError
@@ -33,8 +33,6 @@ class SpecifiedSamples(SampleSource):
     `failed` has the reasons, by index. `taken` is the shape that the model takes, `made` another
     that the steps made, if they did. Raises `BenanzaError` for a model of several inputs.
     """
-
-    scores = True
 
     def __init__(self, specified: PipelineSpecification, data: DataSet, inputs: Arrays) -> None:
         if len(inputs) != 1:
@@ -73,22 +71,12 @@ class SpecifiedSamples(SampleSource):
             array = np.zeros_like(self._like)
         return {self._input: array}
 
-    def postprocess(self, outputs: Sequence[Array]) -> Named:
+    def postprocess(self, outputs: Sequence[Array]) -> NamedScores:
         """The names of the highest scores of the first output."""
         return named(outputs[0], self._specified.output, self._most)
 
-    def metrics(self, results: Mapping[int, Any]) -> Mapping[str, float]:
-        """The share of samples that are right by each metric, and how many failed."""
-        found = self.found(results)
-        labels = [self.samples[index].label for index in sorted(results)]
-        shares = {
-            metric: right(found, labels, top(metric)) / len(labels)
-            for metric in self._specified.metrics
-        }
-        return {**shares, "failed": float(len(self.failed))}
-
-    def found(self, results: Mapping[int, Named]) -> list[Named | None]:
-        """The results by ascending index, `None` for what failed."""
+    def found(self, results: Mapping[int, NamedScores]) -> list[NamedScores | None]:
+        """Of all samples the results by ascending index, `None` for what failed."""
         return [None if index in self.failed else results[index] for index in sorted(results)]
 
     def _read(self, index: int) -> LoadedFile:

@@ -10,7 +10,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from benanza.pipelines.steps import Step
+from benanza.evaluating.request import Scenario
+from benanza.pipelines.images.steps import Step
 from benanza_schemas.layer import Precision
 
 PIPELINE_VERSION = 1
@@ -18,6 +19,7 @@ PIPELINE_VERSION = 1
 Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 Count = Annotated[int, msgspec.Meta(ge=1, le=100_000_000)]
 Seed = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+Positive = Annotated[float, msgspec.Meta(gt=0)]
 Metric = Annotated[str, msgspec.Meta(pattern="^top-[1-9][0-9]{0,2}$")]
 
 DataKind = Literal["folder", "datasets"]
@@ -76,6 +78,28 @@ class PipelineOutput(_Part, frozen=True, kw_only=True):
     offset: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
+class PipelineSeeds(_Part, frozen=True, kw_only=True):
+    """LoadGen's: of which samples are loaded, of their order, and of the times of requests."""
+
+    samples: Seed = 0
+    order: Seed = 0
+    schedule: Seed = 0
+
+
+class PipelineScenario(_Part, frozen=True, kw_only=True):
+    """The load under which the pipeline runs, as `EvaluationRequest` has it."""
+
+    name: Scenario
+    duration_s: Positive = 10.0
+    max_batch: Count = 8
+    max_wait_us: Annotated[float, msgspec.Meta(ge=0)] = 2_000.0
+    limit_us: Positive | None = None
+    percentile: Annotated[float, msgspec.Meta(gt=0, lt=1)] = 0.99
+    rate_per_s: Positive | None = None
+    streams: Count = 8
+    seeds: PipelineSeeds = PipelineSeeds()
+
+
 class RecordedStep(_Part, frozen=True, kw_only=True):
     """A step that ran, and for each witness the digest of the array behind it."""
 
@@ -98,6 +122,17 @@ class RecordedSpeed(_Part, frozen=True, kw_only=True):
     model_us: float
 
 
+class RecordedLoad(_Part, frozen=True, kw_only=True):
+    """What the scenario came to: whether LoadGen calls it valid, samples per second, and LoadGen's
+    latencies in microseconds, which the offline scenario has none of.
+    """
+
+    valid: bool
+    per_s: float
+    p50_us: float | None = None
+    p99_us: float | None = None
+
+
 class Recorded(_Part, frozen=True, kw_only=True):
     """What came of the pipeline when it was recorded, and with what, so that what is changed in the
     file afterwards shows.
@@ -117,10 +152,13 @@ class Recorded(_Part, frozen=True, kw_only=True):
     framework: PipelineFramework
     output: PipelineOutput
     steps: tuple[RecordedStep, ...]
+    under_load: RecordedLoad | None = None
 
 
 class PipelineSpecification(_Part, frozen=True, kw_only=True):
-    """A pipeline. `software` has versions of what the steps and the framework run in, `hardware`
+    """A pipeline, under the load of a `scenario` if there is one.
+
+    `software` has versions of what the steps and the framework run in, `hardware`
     the machine, both by names of their own, and only what is known of them.
     """
 
@@ -131,6 +169,7 @@ class PipelineSpecification(_Part, frozen=True, kw_only=True):
     data: PipelineData
     steps: tuple[Step, ...]
     output: PipelineOutput
+    scenario: PipelineScenario | None = None
     software: dict[str, str] = {}
     hardware: dict[str, str] = {}
     recorded: Recorded | None = None

@@ -5,8 +5,7 @@ from itertools import product
 
 import msgspec
 
-from benanza.pipelines.pitfalls import PitfallName
-from benanza.pipelines.steps import (
+from benanza.pipelines.images.steps import (
     RESIZES,
     Cast,
     CentreCrop,
@@ -18,6 +17,7 @@ from benanza.pipelines.steps import (
     StepError,
     check_steps,
 )
+from benanza.pipelines.pitfalls import PitfallName
 
 _SWAPPED = {"RGB": "BGR", "BGR": "RGB"}
 _DECODERS = (*product(("pillow", "opencv", "simplejpeg"), ("exact",)), ("simplejpeg", "fast"))

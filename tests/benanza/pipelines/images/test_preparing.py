@@ -8,11 +8,11 @@ import pytest
 from onnx.reference.ops.op_resize import _interpolate_nd, _linear_coeffs
 from PIL import Image
 
-from benanza.pipelines.decoding import decode
 from benanza.pipelines.failing import FailedSampleError
-from benanza.pipelines.preparing import after_each, digests, prepared
-from benanza.pipelines.resizing import resize, resized
-from benanza.pipelines.steps import (
+from benanza.pipelines.images.decoding import decode
+from benanza.pipelines.images.preparing import after_each, digests, prepared
+from benanza.pipelines.images.resizing import resize, resized
+from benanza.pipelines.images.steps import (
     RESIZES,
     Cast,
     CentreCrop,

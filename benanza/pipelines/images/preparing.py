@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from benanza.pipelines.decoding import decode
 from benanza.pipelines.failing import FailedSampleError
-from benanza.pipelines.resizing import resize
-from benanza.pipelines.steps import (
+from benanza.pipelines.images.decoding import decode
+from benanza.pipelines.images.resizing import resize
+from benanza.pipelines.images.steps import (
     Cast,
     CentreCrop,
     Decode,

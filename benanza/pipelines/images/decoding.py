@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from benanza.pipelines.failing import FailedSampleError, needed
-from benanza.pipelines.steps import Decode
+from benanza.pipelines.images.steps import Decode
 from benanza_runner.arrays import Array
 
 JPEG_START, JPEG_END = b"\xff\xd8\xff", b"\xff\xd9"

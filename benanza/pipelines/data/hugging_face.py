@@ -3,8 +3,8 @@
 from functools import cached_property
 from pathlib import Path
 
+from benanza.pipelines.data.data_set import DataSet, Sample
 from benanza.pipelines.failing import FailedSampleError, needed
-from benanza.pipelines.samples import DataSet, Sample
 from benanza.pipelines.specification import PipelineData
 from benanza_backbone.errors import BenanzaError
 

@@ -8,7 +8,7 @@ import onnxruntime as ort
 from onnx import TensorProto, helper
 
 from benanza.pipelines.failing import needed
-from benanza.pipelines.steps import Resize
+from benanza.pipelines.images.steps import Resize
 from benanza_runner.arrays import Array
 from benanza_runner.onnx_layers.layer_model import IR_VERSION
 

@@ -1,10 +1,13 @@
 """What a pipeline finds here: the machine, the versions, and the files with their digests."""
 
+import os
 import platform
 import re
 from collections.abc import Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+import msgspec
 
 from benanza.pipelines.comparing import fields, lines
 from benanza.pipelines.data.data_set import DataSet
@@ -66,6 +69,22 @@ def data_set(data: PipelineData, folder: Path) -> DataSet:
 def model_source(source: str, folder: Path) -> str:
     """How the model's file is found from here: an address as it is, a path from this folder."""
     return source if _ADDRESS.match(source) else str(folder / source)
+
+
+def moved(pipeline: PipelineSpecification, folder: Path, to: Path) -> PipelineSpecification:
+    """The same for a file in the folder `to`, where its paths were from another folder."""
+
+    def path(source: str) -> str:
+        there = folder / source
+        if Path(source).is_absolute() or not there.exists():
+            return source
+        return os.path.relpath(there.resolve(), to.resolve())
+
+    return msgspec.structs.replace(
+        pipeline,
+        model=msgspec.structs.replace(pipeline.model, source=path(pipeline.model.source)),
+        data=msgspec.structs.replace(pipeline.data, source=path(pipeline.data.source)),
+    )
 
 
 def differences(

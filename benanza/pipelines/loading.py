@@ -3,9 +3,9 @@
 import msgspec
 
 from benanza.evaluating.batches import BatchedModel, LoadedModel
+from benanza.evaluating.command import evaluate
 from benanza.evaluating.request import EvaluationRequest, Seeds
-from benanza.evaluating.results import Evaluation
-from benanza.pipelines.failing import needed
+from benanza.evaluating.results import EvaluatedModel
 from benanza.pipelines.source import SpecifiedSamples
 from benanza.pipelines.specification import (
     PipelineFramework,
@@ -15,6 +15,7 @@ from benanza.pipelines.specification import (
 from benanza.profiling.framework import Configuration, Framework
 from benanza.profiling.whole_model import whole_model
 from benanza_backbone.errors import BenanzaError
+from benanza_backbone.settings import Settings
 from benanza_ingest.limits import Limits
 
 
@@ -54,8 +55,8 @@ def under_load(
     framework: Framework,
     source: str,
     samples: SpecifiedSamples,
-    limits: Limits,
-) -> Evaluation | None:
+    settings: Settings,
+) -> EvaluatedModel | None:
     """The samples under the specified scenario, `None` without one; the model's file is at
     `source`. Raises `BenanzaError` if the scenario can't be run.
     """
@@ -74,17 +75,15 @@ def under_load(
         seeds=Seeds(**msgspec.structs.asdict(fields.pop("seeds"))),
         **fields,
     )
-    found: Evaluation = needed("benanza.evaluating.evaluate", "mlcommons-loadgen").evaluated(
-        request, samples, limits
-    )
-    if found.failure:
-        raise BenanzaError(f"the scenario can't be run: {found.failure}")
+    found = evaluate(request, settings, samples)
+    if found.evaluation.failure:
+        raise BenanzaError(f"the scenario can't be run: {found.evaluation.failure}")
     return found
 
 
-def recorded_load(evaluation: Evaluation | None) -> RecordedLoad | None:
+def recorded_load(evaluated: EvaluatedModel | None) -> RecordedLoad | None:
     """What is recorded of a run under load."""
-    measured = evaluation and evaluation.measured
+    measured = evaluated and evaluated.evaluation.measured
     if not measured:
         return None
     return RecordedLoad(

@@ -43,6 +43,14 @@ def pipeline_text(pipeline: PipelineSpecification) -> str:
     return written
 
 
+def write_pipeline(pipeline: PipelineSpecification, path: Path) -> None:
+    """Writes it into a file. Raises `BenanzaError`."""
+    try:
+        path.write_text(pipeline_text(pipeline), encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise BenanzaError(f"{path} can't be written: {error}") from error
+
+
 def _known(value: Any) -> Any:
     """The same without what is `None`, which TOML has no word for."""
     if isinstance(value, dict):

@@ -48,7 +48,8 @@ from benanza.pipelines.specification import (
 from benanza.profiling.framework import Framework, framework_named
 from benanza.publishing.fetched_once import FetchedOnce
 from benanza_backbone.clock import now
-from benanza_ingest.limits import Limits
+from benanza_backbone.settings import Settings
+from benanza_ingest.limits import limits_of
 from benanza_schemas.element_types import PRECISIONS
 
 WITNESSES = 4
@@ -75,14 +76,14 @@ class _Ran(NamedTuple):
     scores: int
 
 
-def repeat(path: Path, limits: Limits) -> PipelineRun:
+def repeat(path: Path, settings: Settings) -> PipelineRun:
     """Runs the pipeline that a file specifies.
 
     Raises `BenanzaError` if the file is wrong, or if the model, the framework or the data set can't
     be had. What is otherwise here than specified is part of the result.
     """
     specified = read_pipeline(path)
-    folder = path.resolve().parent
+    folder, limits = path.resolve().parent, limits_of(settings)
     framework = framework_named(specified.framework.name)
     fetch = FetchedOnce()
     source = model_source(specified.model.source, folder)
@@ -92,11 +93,15 @@ def repeat(path: Path, limits: Limits) -> PipelineRun:
     samples = SpecifiedSamples(specified, data, loaded.at(1).inputs)
     ran = _ran(samples, loaded, specified)
     here = _here(specified, framework, model_sha256, data)
-    loaded_with = under_load(specified, framework, source, samples, limits)
+    loaded_with = under_load(specified, framework, source, samples, settings)
     recorded = _recorded(here, samples, ran, recorded_load(loaded_with))
     here = msgspec.structs.replace(here, recorded=recorded)
     result = _result(path, specified, here, samples, ran, data.classes)
-    result = msgspec.structs.replace(result, under_load=loaded_with)
+    result = msgspec.structs.replace(
+        result,
+        under_load=loaded_with,
+        recorded_load=specified.recorded and specified.recorded.under_load,
+    )
     return PipelineRun(result, here, samples.found(ran.results))
 
 

@@ -1,8 +1,9 @@
 """What comes of repeating a pipeline."""
 
-from benanza.evaluating.results import Evaluation
+from benanza.evaluating.results import EvaluatedModel
 from benanza.pipelines.pitfalls import Pitfall
 from benanza.pipelines.scoring import Interval
+from benanza.pipelines.specification import RecordedLoad
 from benanza.results.result import Result
 from benanza_backbone.document import Document
 
@@ -57,7 +58,7 @@ class RepeatedPipeline(Result, frozen=True, kw_only=True):
     is specified and what was recorded. `pitfalls` have names for them, and for what the pipeline
     shows in itself. `same_predictions` is whether all samples have the same highest score as
     recorded, `None` without a record. `under_load` is the scenario's evaluation, if one is
-    specified.
+    specified, and `recorded_load` what was recorded of it.
     """
 
     file: str
@@ -71,7 +72,8 @@ class RepeatedPipeline(Result, frozen=True, kw_only=True):
     same_predictions: bool | None
     speed: PipelineSpeed
     failed: tuple[FailedSample, ...]
-    under_load: Evaluation | None = None
+    under_load: EvaluatedModel | None = None
+    recorded_load: RecordedLoad | None = None
 
     @property
     def agrees(self) -> bool:

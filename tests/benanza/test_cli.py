@@ -45,6 +45,7 @@ def test_the_commands_are_those_of_the_interface() -> None:
         "inspect",
         "layers",
         "profile",
+        "pipeline",
         "prune",
         "publish",
         "questions",

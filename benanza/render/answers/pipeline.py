@@ -12,7 +12,9 @@ from benanza.pipelines.results import (
     RepeatedPipeline,
 )
 from benanza.pipelines.scoring import Interval
-from benanza.render.table import html, printable
+from benanza.pipelines.specification import RecordedLoad
+from benanza.render.answers.evaluation import print_evaluation
+from benanza.render.table import printable
 from benanza.render.units import plural, time_unit
 
 FAILED_SHOWN = 5
@@ -22,11 +24,10 @@ def print_pipeline(console: Console, repeated: RepeatedPipeline) -> None:
     """Prints accuracy and speed, the pitfalls by name, and a line for whatever differs."""
     for line in _lines(repeated):
         console.print(Text(printable(line)))
-
-
-def pipeline_html(repeated: RepeatedPipeline) -> str:
-    """The same for a notebook."""
-    return html([Text(printable(line)) for line in _lines(repeated)])
+    if repeated.under_load is not None:
+        print_evaluation(console, repeated.under_load)
+    if repeated.recorded_load is not None:
+        console.print(Text(_recorded_load(repeated.recorded_load)))
 
 
 def _lines(repeated: RepeatedPipeline) -> Iterator[str]:
@@ -76,6 +77,14 @@ def _differences(between: str, differences: Sequence[PipelineDifference]) -> Ite
         yield f"what differs between {between}:"
     for each in differences:
         yield f"  {each.what}: {each.specified or 'nothing'} | {each.found or 'nothing'}"
+
+
+def _recorded_load(load: RecordedLoad) -> str:
+    parts = [f"{load.per_s:,.1f} samples/s"]
+    if load.p50_us is not None and load.p99_us is not None:
+        unit = time_unit([load.p50_us, load.p99_us])
+        parts += [f"p50 {unit.format(load.p50_us)}", f"p99 {unit.format(load.p99_us)} {unit.name}"]
+    return f"recorded under load: {', '.join(parts)}{'' if load.valid else ', not valid'}"
 
 
 def _failed(repeated: RepeatedPipeline) -> Iterator[str]:

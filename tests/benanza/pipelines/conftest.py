@@ -10,6 +10,7 @@ from benanza.pipelines.images.steps import CentreCrop, Normalise, Resize
 from benanza.pipelines.reading import pipeline_text
 from benanza.pipelines.repeat import PipelineRun, repeat
 from benanza.pipelines.specification import PipelineSpecification
+from benanza.settings import load
 from benanza_ingest.limits import Limits
 
 DIGITS = Path(__file__).parents[2] / "data" / "coloured_digits"
@@ -46,7 +47,7 @@ def specified() -> PipelineSpecification:
 def ran(specified: PipelineSpecification, file: Path) -> PipelineRun:
     """The pipeline, repeated from a file."""
     file.write_text(pipeline_text(specified), encoding="utf-8")
-    return repeat(file, Limits())
+    return repeat(file, load(file.parent / "data"))
 
 
 @pytest.fixture(scope="session")

@@ -68,7 +68,7 @@ def data_set(data: PipelineData, folder: Path) -> DataSet:
 
 def model_source(source: str, folder: Path) -> str:
     """How the model's file is found from here: an address as it is, a path from this folder."""
-    return source if _ADDRESS.match(source) else str(folder / source)
+    return source if _ADDRESS.match(source) else os.path.normpath(folder / source)
 
 
 def moved(pipeline: PipelineSpecification, folder: Path, to: Path) -> PipelineSpecification:

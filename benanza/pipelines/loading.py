@@ -83,12 +83,13 @@ def under_load(
 
 def recorded_load(evaluated: EvaluatedModel | None) -> RecordedLoad | None:
     """What is recorded of a run under load."""
-    measured = evaluated and evaluated.evaluation.measured
-    if not measured:
+    measured = evaluated.evaluation.measured if evaluated else None
+    if measured is None:
         return None
+    latency = measured.latency
     return RecordedLoad(
         valid=measured.validity.valid,
         per_s=measured.per_s,
-        p50_us=measured.latency and measured.latency.p50_us,
-        p99_us=measured.latency and measured.latency.p99_us,
+        p50_us=latency.p50_us if latency else None,
+        p99_us=latency.p99_us if latency else None,
     )

@@ -220,12 +220,12 @@ def _result(
         changed=tuple(changed(specified, found.steps, before)) if before else (),
         pitfalls=tuple(dict.fromkeys(shown)),
         accuracies=tuple(accuracies(found, before)),
-        same_predictions=before and found.predictions == before.predictions,
+        same_predictions=found.predictions == before.predictions if before else None,
         speed=PipelineSpeed(
             preparing_us=found.speed.preparing_us,
             model_us=found.speed.model_us,
-            recorded_preparing_us=before and before.speed.preparing_us,
-            recorded_model_us=before and before.speed.model_us,
+            recorded_preparing_us=before.speed.preparing_us if before else None,
+            recorded_model_us=before.speed.model_us if before else None,
         ),
         failed=tuple(
             FailedSample(name=_name(samples, index), reason=reason)

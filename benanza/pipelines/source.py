@@ -17,9 +17,9 @@ from benanza_runner.arrays import Array
 
 
 class LoadedFile(NamedTuple):
-    """A sample with the bytes of its file, or why there are none."""
+    """A sample by its number among those chosen, with the bytes of its file, or why there are none."""
 
-    index: int
+    number: int
     sample: Sample
     content: bytes
     reason: str
@@ -67,7 +67,7 @@ class SpecifiedSamples(SampleSource):
         try:
             array = self._prepared(sample)
         except FailedSampleError as error:
-            self.failed[sample.index] = str(error)
+            self.failed[sample.number] = str(error)
             array = np.zeros_like(self._like)
         return {self._input: array}
 

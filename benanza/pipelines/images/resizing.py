@@ -79,7 +79,7 @@ def _session(interpolation: str, corners: str, antialias: bool) -> Any:
         coordinate_transformation_mode=corners,
         antialias=int(antialias),
     )
-    shape = [1, "channels", "height", "width"]
+    shape: list[str | int | None] = [1, "channels", "height", "width"]
     graph = helper.make_graph(
         [node],
         "resize",
@@ -87,7 +87,11 @@ def _session(interpolation: str, corners: str, antialias: bool) -> Any:
             helper.make_tensor_value_info("x", TensorProto.FLOAT, shape),
             helper.make_tensor_value_info("sizes", TensorProto.INT64, [4]),
         ],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, *"abc"])],
+        [
+            helper.make_tensor_value_info(
+                "y", TensorProto.FLOAT, [1, "channels", "new_height", "new_width"]
+            )
+        ],
     )
     opsets = [helper.make_opsetid("", OPSET)]
     model = helper.make_model(graph, ir_version=IR_VERSION, opset_imports=opsets)

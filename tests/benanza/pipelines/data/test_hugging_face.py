@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from benanza.pipelines.data.data_set import DataSet
@@ -41,11 +42,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+DATA = PipelineData(
+    kind="datasets", source="saved", sha256=SHA256, samples=5, split="test", image="picture"
+)
+
+
 def _opened(folder: Path, **changes: str) -> HuggingFaceDataSet:
-    fields = {"source": "saved", "split": "test", "image": "picture", **changes}
-    return HuggingFaceDataSet(
-        PipelineData(kind="datasets", sha256=SHA256, samples=5, **fields), folder
-    )
+    return HuggingFaceDataSet(msgspec.structs.replace(DATA, **changes), folder)
 
 
 class TestHuggingFaceDataSet(DataSetContract):

@@ -2,7 +2,9 @@
 
 import io
 from itertools import product
+from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from onnx.reference.ops.op_resize import _interpolate_nd, _linear_coeffs
@@ -21,11 +23,12 @@ from benanza.pipelines.images.steps import (
     Normalise,
     Resize,
 )
+from benanza_runner.arrays import Array
 
 PILLOW = Decode(library="pillow", colours="RGB")
 
 
-def photograph(height: int = 36, width: int = 52) -> np.ndarray:
+def photograph(height: int = 36, width: int = 52) -> Array:
     """A picture of smooth slopes with some noise, of three channels that differ."""
     random = np.random.default_rng(0)
     down, right = np.mgrid[0:height, 0:width]
@@ -33,7 +36,7 @@ def photograph(height: int = 36, width: int = 52) -> np.ndarray:
     return (slopes + random.integers(-8, 9, slopes.shape)).clip(0, 255).astype(np.uint8)
 
 
-def encoded(pixels: np.ndarray, kind: str = "JPEG", **options: object) -> bytes:
+def encoded(pixels: Array, kind: str = "JPEG", **options: Any) -> bytes:
     file = io.BytesIO()
     Image.fromarray(pixels).save(file, kind, **options)
     return file.getvalue()
@@ -44,13 +47,13 @@ JPEG = encoded(photograph(), quality=75)
 
 def test_libraries_decode_alike_but_for_colours_and_haste() -> None:
     pillow = decode(JPEG, PILLOW)
-    assert (pillow.shape, pillow.dtype) == ((36, 52, 3), np.uint8)
+    assert (pillow.shape, pillow.dtype.name) == ((36, 52, 3), "uint8")
     for library in ("opencv", "simplejpeg"):
-        assert np.array_equal(pillow, decode(JPEG, Decode(library=library, colours="RGB")))
+        assert np.array_equal(pillow, decode(JPEG, _decode(library, colours="RGB")))
     for library in ("pillow", "opencv", "simplejpeg"):
-        swapped = decode(JPEG, Decode(library=library, colours="BGR"))
+        swapped = decode(JPEG, _decode(library, colours="BGR"))
         assert np.array_equal(pillow[..., ::-1], swapped)
-        grey = decode(JPEG, Decode(library=library, colours="grey"))
+        grey = decode(JPEG, _decode(library, colours="grey"))
         luma = pillow @ np.array([0.299, 0.587, 0.114])
         assert grey.shape == (36, 52, 1)
         assert np.abs(grey[..., 0] - luma).max() < 3
@@ -64,7 +67,7 @@ def test_an_orientation_is_ignored_and_transparency_dropped() -> None:
     turned = encoded(photograph(), quality=75, exif=exif)
     clear = np.concatenate([photograph(), np.zeros((36, 52, 1), np.uint8)], axis=-1)
     for library in ("pillow", "opencv"):
-        step = Decode(library=library, colours="RGB")
+        step = _decode(library, colours="RGB")
         assert np.array_equal(decode(turned, step), decode(JPEG, step))
         assert np.array_equal(decode(encoded(clear, "PNG"), step), photograph())
 
@@ -72,7 +75,7 @@ def test_an_orientation_is_ignored_and_transparency_dropped() -> None:
 @pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
 @pytest.mark.parametrize("library", ["pillow", "opencv", "simplejpeg"])
 def test_damaged_files_fail_with_a_reason(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    step = Decode(library=library, colours="RGB")
+    step = _decode(library, colours="RGB")
     png = encoded(photograph(), "PNG")
     for content in (b"", b"no image", JPEG[: len(JPEG) // 2], JPEG[:30], png[: len(png) // 2]):
         with pytest.raises(FailedSampleError, match=r"\w"):
@@ -82,10 +85,14 @@ def test_damaged_files_fail_with_a_reason(library: str, monkeypatch: pytest.Monk
         decode(JPEG, step)
 
 
+def _decode(library: str, **fields: str) -> Decode:
+    return msgspec.convert({"step": "decode", "library": library, **fields}, Decode)
+
+
 def _resize(library: str, how: str, corners: str, antialias: bool) -> Resize:
-    return Resize(
-        library=library, interpolation=how, corners=corners, antialias=antialias, size=(20, 24)
-    )
+    fields = {"library": library, "interpolation": how, "corners": corners}
+    given = {"step": "resize", "antialias": antialias, "size": [20, 24], **fields}
+    return msgspec.convert(given, Resize)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +104,7 @@ def test_every_interpolation_gives_the_size_and_keeps_the_mean(
 ) -> None:
     pixels = photograph()
     made = resize(pixels, _resize(library, *rule))
-    assert (made.shape, made.dtype) == ((20, 24, 3), np.uint8)
+    assert (made.shape, made.dtype.name) == ((20, 24, 3), "uint8")
     assert np.allclose(made.mean(axis=(0, 1)), pixels.mean(axis=(0, 1)), atol=3)
     grey = resize(pixels[..., :1], _resize(library, *rule))
     assert np.array_equal(grey, made[..., :1])
@@ -141,9 +148,8 @@ def test_the_order_of_steps_is_that_of_execution() -> None:
     normalise = Normalise(scale=1 / 255, mean=(0.5, 0.4, 0.3), std=(0.25, 0.2, 0.1))
     steps = (PILLOW, CentreCrop(size=(31, 40)), Cast(to="float32"), normalise, Layout(to="NCHW"))
     cut = pixels[2:33, 6:46].astype(np.float32)
-    expected = (cut * np.float32(1 / 255) - np.float32((0.5, 0.4, 0.3))) / np.float32(
-        (0.25, 0.2, 0.1)
-    )
+    mean, std = np.array((0.5, 0.4, 0.3), np.float32), np.array((0.25, 0.2, 0.1), np.float32)
+    expected = (cut * np.float32(1 / 255) - mean) / std
     made = prepared(JPEG, steps)
     assert made.shape == (3, 31, 40)
     assert np.allclose(made, expected.transpose(2, 0, 1), atol=1e-5)

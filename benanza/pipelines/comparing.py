@@ -36,12 +36,7 @@ def batch_dependent(
     """Whether samples have other scores in a batch than alone: by more than the tolerance of the
     precision, as ‖difference‖ / ‖alone‖.
     """
-    apart = [
-        float(np.linalg.norm(a - b) / (np.linalg.norm(b) or 1.0))
-        for a, b in (
-            (np.float64(each), np.float64(one)) for each, one in zip(together, alone, strict=True)
-        )
-    ]
+    apart = [_apart(each, one) for each, one in zip(together, alone, strict=True)]
     others = sum(not each <= tolerance for each in apart)
     if not others:
         return None
@@ -54,6 +49,13 @@ def batch_dependent(
         shown_by=f"{others} of {len(apart)} samples have other scores in a batch than alone, by up "
         f"to {max(apart):.2g} of them; {flipped} another class",
     )
+
+
+def _apart(scores: Array, alone: Array) -> float:
+    if np.array_equal(scores, alone, equal_nan=True):
+        return 0.0
+    difference = scores.astype(np.float64) - alone.astype(np.float64)
+    return float(np.linalg.norm(difference) / (np.linalg.norm(alone) or 1.0))
 
 
 def accuracies(here: Recorded, before: Recorded | None) -> Iterator[PipelineAccuracy]:

@@ -17,7 +17,7 @@ from benanza_runner.arrays import Array
 
 
 class LoadedFile(NamedTuple):
-    """A sample by its number among those chosen, with the bytes of its file, or why there are none."""
+    """A sample by its number among the chosen, with the bytes of its file or why it has none."""
 
     number: int
     sample: Sample

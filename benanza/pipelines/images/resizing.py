@@ -80,6 +80,7 @@ def _session(interpolation: str, corners: str, antialias: bool) -> Any:
         antialias=int(antialias),
     )
     shape: list[str | int | None] = [1, "channels", "height", "width"]
+    new_shape: list[str | int | None] = [1, "channels", "new_height", "new_width"]
     graph = helper.make_graph(
         [node],
         "resize",
@@ -87,11 +88,7 @@ def _session(interpolation: str, corners: str, antialias: bool) -> Any:
             helper.make_tensor_value_info("x", TensorProto.FLOAT, shape),
             helper.make_tensor_value_info("sizes", TensorProto.INT64, [4]),
         ],
-        [
-            helper.make_tensor_value_info(
-                "y", TensorProto.FLOAT, [1, "channels", "new_height", "new_width"]
-            )
-        ],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, new_shape)],
     )
     opsets = [helper.make_opsetid("", OPSET)]
     model = helper.make_model(graph, ir_version=IR_VERSION, opset_imports=opsets)

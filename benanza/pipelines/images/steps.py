@@ -25,7 +25,8 @@ class _Step(
 
 
 class Decode(_Step, tag="decode", frozen=True, kw_only=True):
-    """An image file becomes uint8. Transparency is dropped, and an orientation in EXIF ignored.
+    """An image file of 8 bits a channel becomes uint8; what a library makes of other files, such as
+    CMYK, is its own. Transparency is dropped, and an orientation in EXIF ignored.
 
     `colours` is the order of the channels; `grey` has one, the luma of ITU-R BT.601. `jpeg` is
     `exact` for the precise integer transform with smooth upsampling of chroma, as libjpeg-turbo

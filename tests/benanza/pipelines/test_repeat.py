@@ -194,6 +194,20 @@ def test_other_versions_and_machines_are_said_and_no_matter(
     assert result.agrees
 
 
+def test_a_scenario_is_run_and_recorded(recorded: PipelineSpecification, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    scenario = PipelineScenario(name="single-stream", duration_s=0.05)
+    run = ran(replaced(recorded, scenario=scenario), tmp_path / "p.toml")
+    assert run.result.under_load is not None
+    measured = run.result.under_load.evaluation.measured
+    assert measured is not None
+    assert measured.prepare_us > 0
+    assert run.here.recorded is not None
+    load = run.here.recorded.under_load
+    assert load is not None
+    assert load.per_s == measured.per_s
+
+
 def test_what_can_t_be_run_is_said(recorded: PipelineSpecification, tmp_path: Path) -> None:
     file = tmp_path / "p.toml"
     framework = replaced(recorded.framework, configuration="fastest")

@@ -1,6 +1,5 @@
 """Names of the highest scores, and shares with their intervals."""
 
-from fractions import Fraction
 from math import comb
 
 import numpy as np
@@ -43,11 +42,11 @@ def test_the_interval_is_wilson_s(
     assert other.least == pytest.approx(1 - found.greatest, abs=1e-12)
 
 
-@given(st.integers(5, 60), st.integers(10, 90))
+@given(st.integers(5, 25), st.integers(10, 90))
 def test_the_interval_holds_the_true_share_about_as_often_as_it_says(
     trials: int, percent: int
 ) -> None:
-    share = Fraction(percent, 100)
+    share = percent / 100
     held = sum(
         comb(trials, successes) * share**successes * (1 - share) ** (trials - successes)
         for successes in range(trials + 1)

@@ -26,6 +26,7 @@ PitfallName = Literal[
     "another decoder",
     "another interpolation",
     "crop for resize",
+    "another size",
     "normalise before or after the cast",
     "another normalisation",
     "NHWC for NCHW",
@@ -51,7 +52,9 @@ def otherwise(specified: Sequence[Step], recorded: Sequence[Step]) -> Iterator[P
             "another decoder", f"{here.library}, {here.jpeg}", f"{then.library}, {then.jpeg}"
         )
     if _sizes(specified) != _sizes(recorded):
-        yield _pitfall("crop for resize", _sizes(specified), _sizes(recorded))
+        alike = _kinds(specified) == _kinds(recorded)
+        name: PitfallName = "another size" if alike else "crop for resize"
+        yield _pitfall(name, _sizes(specified), _sizes(recorded))
     elif _interpolations(specified) != _interpolations(recorded):
         yield _pitfall(
             "another interpolation", _interpolations(specified), _interpolations(recorded)
@@ -132,6 +135,10 @@ def _pitfall(name: PitfallName, specified: object, recorded: object) -> Pitfall:
 
 def _decode(steps: Sequence[Step]) -> Decode:
     return next(step for step in steps if isinstance(step, Decode))
+
+
+def _kinds(steps: Sequence[Step]) -> list[type]:
+    return [type(step) for step in steps if isinstance(step, CentreCrop | Resize)]
 
 
 def _sizes(steps: Sequence[Step]) -> str:

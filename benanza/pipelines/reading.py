@@ -2,20 +2,38 @@
 
 import re
 import tomllib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import msgspec
 
 from benanza.pipelines.failing import needed
-from benanza.pipelines.images.steps import StepError, check_steps
-from benanza.pipelines.specification import PIPELINE_VERSION, PipelineSpecification
+from benanza.pipelines.images.steps import Step, StepError, check_steps
+from benanza.pipelines.specification import (
+    PIPELINE_VERSION,
+    PipelineData,
+    PipelineFramework,
+    PipelineModel,
+    PipelineOutput,
+    PipelineScenario,
+    PipelineSpecification,
+)
 from benanza_backbone.errors import BenanzaError
 
 _HEADER = re.compile(r"^\s*\[(\[?)\s*([\w.\"' -]+?)\s*\]")
 _KEY = re.compile(r"^\s*([\w.\"' -]+?)\s*=")
 _PLACE = re.compile(r"(?P<what>.*?)(?: - at `(?P<place>\$[^`]*)`)?", re.DOTALL)
 _UNKNOWN = re.compile(r"unknown field `(.*)`$")
+
+STEPS = {str(step.__struct_config__.tag): step for step in get_args(Step)}
+PARTS = {
+    "model": PipelineModel,
+    "framework": PipelineFramework,
+    "data": PipelineData,
+    "output": PipelineOutput,
+    "scenario": PipelineScenario,
+}
 
 MOST_BYTES = 50_000_000
 """Of a file: room for the labels and the record of a hundred thousand classes."""
@@ -77,7 +95,8 @@ def _pipeline(path: Path, text: str, given: dict[str, Any]) -> PipelineSpecifica
             for part in re.findall(r"\[\d+\]|[^.\[\]$]+", place)
         ]
         unknown = _UNKNOWN.search(what)
-        raise _wrong(path, text, [*keys, *(unknown.groups() if unknown else ())], what) from error
+        keys += unknown.groups() if unknown else ()
+        raise _wrong(path, text, keys, what + _allowed(given, keys)) from error
     try:
         check_steps(pipeline.steps)
     except StepError as error:
@@ -85,6 +104,26 @@ def _pipeline(path: Path, text: str, given: dict[str, Any]) -> PipelineSpecifica
     if not pipeline.metrics:
         raise _wrong(path, text, ["metrics"], 'name a metric, such as metrics = ["top-1"]')
     return pipeline
+
+
+def _allowed(given: Mapping[str, Any], keys: Sequence[str | int]) -> str:
+    """What a key may be, where that are certain words; or which keys there are in its place."""
+    match keys:
+        case [str() as key]:
+            part: type = PipelineSpecification
+        case [str() as table, str() as key] if table in PARTS:
+            part = PARTS[table]
+        case ["steps", int()] | ["steps", int(), "step"]:
+            return f"; there are {', '.join(STEPS)}"
+        case ["steps", int() as position, str() as key]:
+            part = STEPS[given["steps"][position]["step"]]
+        case _:
+            return ""
+    hints = get_type_hints(part)
+    if key not in hints:
+        return f"; there are {', '.join(hints)}"
+    words = [word for word in get_args(hints[key]) if isinstance(word, str)]
+    return f"; it may be {', '.join(words)}" if words else ""
 
 
 def _wrong(path: Path, text: str, keys: list[str | int], what: str) -> BenanzaError:

@@ -39,7 +39,7 @@ def _with(old: str, new: str) -> Callable[[str], str]:
 WRONG = {
     "a misspelt value": (
         _with('colours = "RGB"', 'colours = "rgb"'),
-        ('colours = "rgb"', "steps[1].colours: Invalid enum value 'rgb'"),
+        ('colours = "rgb"', "steps[1].colours: Invalid enum value 'rgb'; it may be RGB, BGR, grey"),
     ),
     "a misspelt key": (
         _with("antialias = ", "antialais = "),
@@ -47,7 +47,10 @@ WRONG = {
     ),
     "a misspelt step": (
         _with('step = "centre-crop"', 'step = "crop"'),
-        ('step = "crop"', "steps[3].step: Invalid value 'crop'"),
+        (
+            'step = "crop"',
+            "steps[3].step: Invalid value 'crop'; there are decode, resize, centre-crop",
+        ),
     ),
     "a missing key": (
         _without("sha256"),
@@ -87,6 +90,23 @@ def test_what_is_wrong_is_named_by_line_and_key(
     line = next(n for n, each in enumerate(text.splitlines(), 1) if each.startswith(on_line))
     assert str(raised.value).startswith(f"{file}, line {line}: ")
     assert reason in str(raised.value)
+
+
+def test_a_line_that_is_lost_or_twice_there_is_no_defect(
+    recorded: PipelineSpecification, tmp_path: Path
+) -> None:
+    file = tmp_path / "pipeline.toml"
+    lines = pipeline_text(recorded).splitlines(keepends=True)
+    refused = 0
+    for number, line in enumerate(lines):
+        for instead in ("", line + line, line.replace('"', "")):
+            file.write_text("".join((*lines[:number], instead, *lines[number + 1 :])))
+            try:
+                read_pipeline(file)
+            except BenanzaError as error:
+                refused += 1
+                assert "\n" not in str(error)
+    assert refused > len(lines)
 
 
 def test_steps_may_be_tables_on_lines_of_an_array(

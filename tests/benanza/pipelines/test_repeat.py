@@ -73,6 +73,7 @@ PITFALLS: dict[str, tuple[str, Change]] = {
     "order": ("normalise before or after the cast", _order(0, 1, 2, 4, 3, 5)),
     "layout": ("NHWC for NCHW", _step(5, by="reshape")),
     "crop": ("crop for resize", _order(0, 2, 3, 4, 5)),
+    "size": ("another size", _step(1, shorter=38)),
     "offset": ("truncated or shifted labels", _output(offset=1)),
     "truncated": ("truncated or shifted labels", _truncated),
 }

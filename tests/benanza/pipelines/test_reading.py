@@ -97,16 +97,16 @@ def test_a_line_that_is_lost_or_twice_there_is_no_defect(
 ) -> None:
     file = tmp_path / "pipeline.toml"
     lines = pipeline_text(recorded).splitlines(keepends=True)
-    refused = 0
+    said = []
     for number, line in enumerate(lines):
-        for instead in ("", line + line, line.replace('"', "")):
-            file.write_text("".join((*lines[:number], instead, *lines[number + 1 :])))
-            try:
-                read_pipeline(file)
-            except BenanzaError as error:
-                refused += 1
-                assert "\n" not in str(error)
-    assert refused > len(lines)
+        instead = ("", line + line, line.replace('"', ""))[number % 3]
+        file.write_text("".join((*lines[:number], instead, *lines[number + 1 :])))
+        try:
+            read_pipeline(file)
+        except BenanzaError as error:
+            said.append(str(error))
+    assert len(said) > len(lines) / 3
+    assert not any("\n" in each for each in said)
 
 
 def test_steps_may_be_tables_on_lines_of_an_array(

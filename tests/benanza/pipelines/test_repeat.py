@@ -196,7 +196,6 @@ def test_other_versions_and_machines_are_said_and_no_matter(
 
 
 def test_a_scenario_is_run_and_recorded(recorded: PipelineSpecification, tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
     scenario = PipelineScenario(name="single-stream", duration_s=0.05)
     run = ran(replaced(recorded, scenario=scenario), tmp_path / "p.toml")
     assert run.result.under_load is not None

@@ -79,10 +79,10 @@ def accuracies(here: Recorded, before: Recorded | None) -> Iterator[PipelineAccu
 
 
 def changed(
-    specified: PipelineSpecification, ran: Sequence[RecordedStep], before: Recorded
+    specified: PipelineSpecification, here: Recorded, before: Recorded
 ) -> Iterator[PipelineDifference]:
     """What is otherwise specified than it was recorded; where that are not the steps, from which
-    on those that `ran` here make something else of the witnesses.
+    on they make something else `here` of the same witnesses.
     """
     yield from lines(
         ("model", {"sha256": specified.model.sha256}, {"sha256": before.model_sha256}),
@@ -99,7 +99,7 @@ def changed(
             if now != was:
                 yield PipelineDifference(what=f"steps[{number}]", specified=now, found=was)
     if steps == then:
-        yield from _first_other_digest(ran, before.steps)
+        yield from _first_other_digest(here, before)
     yield from lines(("output", _labels(specified.output), _labels(before.output)))
 
 
@@ -128,10 +128,10 @@ def _done(steps: Sequence[RecordedStep]) -> list[Step]:
     return [step.did for step in steps]
 
 
-def _first_other_digest(
-    ran: Sequence[RecordedStep], before: Sequence[RecordedStep]
-) -> Iterator[PipelineDifference]:
-    for number, (now, was) in enumerate(zip(ran, before, strict=True), 1):
+def _first_other_digest(here: Recorded, before: Recorded) -> Iterator[PipelineDifference]:
+    if (here.data_sha256, here.witnesses) != (before.data_sha256, before.witnesses):
+        return
+    for number, (now, was) in enumerate(zip(here.steps, before.steps, strict=True), 1):
         if now.digests != was.digests:
             yield PipelineDifference(
                 what=f"what steps[{number}] makes",
@@ -146,7 +146,7 @@ def pitfalls(here: Recorded, before: Recorded, contents: Sequence[bytes]) -> Ite
     steps, then = _done(here.steps), _done(before.steps)
     yield from otherwise(steps, then)
     yield from otherwise_labelled(here.output, before.output)
-    if steps == then and next(_first_other_digest(here.steps, before.steps), None):
+    if steps == then and next(_first_other_digest(here, before), None):
         yield from _unspecified(steps, before.steps[-1].digests, contents)
 
 

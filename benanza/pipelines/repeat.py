@@ -217,7 +217,7 @@ def _result(
         data=specified.data.source,
         batch=specified.framework.batch,
         differences=tuple(differences(specified, here)),
-        changed=tuple(changed(specified, found.steps, before)) if before else (),
+        changed=tuple(changed(specified, found, before)) if before else (),
         pitfalls=tuple(dict.fromkeys(shown)),
         accuracies=tuple(accuracies(found, before)),
         same_predictions=found.predictions == before.predictions if before else None,

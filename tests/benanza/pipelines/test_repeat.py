@@ -174,6 +174,8 @@ def test_failed_samples_are_counted_and_named(
     assert result.accuracies[0].samples == 10
     assert result.accuracies[0].right <= 8
     assert [each.what for each in result.differences] == ["data.sha256"]
+    assert (result.changed, result.pitfalls) == ((), ()), "other files have other digests"
+    assert not result.agrees
 
 
 def test_other_versions_and_machines_are_said_and_no_matter(

@@ -6,6 +6,7 @@ if TYPE_CHECKING:
     from benanza.api import (
         advise,
         bounds,
+        evaluate,
         explain,
         gate,
         generation,
@@ -26,6 +27,7 @@ __all__ = [
     "BenanzaError",
     "advise",
     "bounds",
+    "evaluate",
     "explain",
     "gate",
     "generation",

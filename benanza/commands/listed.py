@@ -23,6 +23,10 @@ SECTIONS: Mapping[str, tuple[Listed, ...]] = {
         Listed("trace", "looking.trace", "Where the time of a recorded run went."),
         Listed("witness", "looking.witness", "Runs each MODEL as its lower bound says."),
         Listed("gate", "running.gate", "Checks each MODEL's run against limits, for CI."),
+        Listed("evaluate", "running.evaluate", "Runs MODEL in a framework under load."),
+        Listed(
+            "pipeline", "running.pipeline", "Writes a specification of MODEL with DATA, in TOML."
+        ),
         Listed("solve", "tasks.solve", "Tries a kernel for a task, which may move bounds."),
         Listed("zoo", "publishing.zoo", "Models to try, one a line."),
         Listed("export", "publishing.export", "Exports a PyTorch model by NAME, without weights."),

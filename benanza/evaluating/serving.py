@@ -1,0 +1,110 @@
+"""The server's scenario: at a rate that is given, or at the greatest that keeps the limit."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import msgspec
+
+from benanza.evaluating.loadgen import LoadSettings, Said, run_load
+from benanza.evaluating.measured import measured_run
+from benanza.evaluating.pipeline import Pipeline
+from benanza.evaluating.rate import greatest_rate, lower_rates
+from benanza.evaluating.request import EvaluationRequest
+from benanza.evaluating.results import Evaluation, MeasuredLoad, Percentiles, ServiceTimes, Tried
+from benanza.evaluating.simulated import schedule_us, simulate
+from benanza.evaluating.under_test import AnsweredBatch, BatchingServer
+
+TIMES_ALONE = 10
+"""The limit by default, as a multiple of what a request takes alone."""
+
+SHORT = 0.2
+"""The share of a run's duration for which the search tries a rate."""
+
+
+def served(evaluation: Evaluation, pipeline: Pipeline) -> Evaluation:
+    """The evaluation, whose `service` is known, with what came of the server."""
+    request = evaluation.request
+    limit_us = request.limit_us or TIMES_ALONE * evaluation.service[0].median_us
+    server = Server(request, pipeline, limit_us)
+    tried: list[Tried] = []
+    measured: MeasuredLoad | None = None
+    rate = request.rate_per_s or 0.0
+    if request.rate_per_s is not None:
+        measured = server.run(rate, request.duration_s)
+    else:
+        capacity = max(times.per_s for times in evaluation.service)
+        found, tried = greatest_rate(server.tried, capacity)
+        for rate in lower_rates(found, capacity):
+            measured = server.run(rate, request.duration_s)
+            tried.append(_tried(rate, measured))
+            if measured.validity.valid:
+                break
+    return msgspec.structs.replace(
+        evaluation,
+        limit_us=limit_us,
+        rate_per_s=rate,
+        searched=request.rate_per_s is None,
+        tried=tuple(tried),
+        measured=measured,
+        simulated=server.simulated(rate, evaluation.service) if measured else None,
+        failure="" if measured else _none_keeps(limit_us, tried),
+    )
+
+
+class Server:
+    """The server under LoadGen's load at several rates."""
+
+    def __init__(self, request: EvaluationRequest, pipeline: Pipeline, limit_us: float) -> None:
+        self._request = request
+        self._pipeline = pipeline
+        self._limit_us = limit_us
+        self._max_batch = min(request.max_batch, pipeline.model.sizes[-1])
+
+    def tried(self, rate_per_s: float) -> Tried:
+        """What comes of a short run."""
+        return _tried(rate_per_s, self.run(rate_per_s, SHORT * self._request.duration_s))
+
+    def simulated(self, rate_per_s: float, service: Sequence[ServiceTimes]) -> Percentiles:
+        """What a whole run at this rate is predicted to take."""
+        request = self._request
+        arrivals_us = schedule_us(request.seeds.schedule, rate_per_s, request.duration_s)
+        return simulate(arrivals_us, service, self._max_batch, request.max_wait_us).latency
+
+    def run(self, rate_per_s: float, duration_s: float) -> MeasuredLoad:
+        """A run at this rate."""
+        said, batches = self.answered(rate_per_s, duration_s)
+        return measured_run("server", said, batches)
+
+    def answered(
+        self, rate_per_s: float, duration_s: float
+    ) -> tuple[Said, Sequence[AnsweredBatch]]:
+        """What LoadGen says of a run at this rate, and what was answered."""
+        server = partial(
+            BatchingServer,
+            self._pipeline,
+            max_batch=self._max_batch,
+            max_wait_us=self._request.max_wait_us,
+        )
+        load = LoadSettings(
+            "server",
+            self._request.seeds,
+            duration_s,
+            rate_per_s=rate_per_s,
+            limit_us=self._limit_us,
+            percentile=self._request.percentile,
+        )
+        said, system = run_load(load, self._pipeline, server)
+        return said, system.batches
+
+
+def _none_keeps(limit_us: float, tried: Sequence[Tried]) -> str:
+    limit_ms, rate, p99_ms = limit_us / 1_000, tried[-1].rate_per_s, tried[-1].p99_us / 1_000
+    return (
+        f"no rate keeps the limit of {limit_ms:.2f} ms: at {rate:.1f} requests/s 99 of 100 were "
+        f"answered within {p99_ms:.2f} ms; give a longer --limit-ms"
+    )
+
+
+def _tried(rate_per_s: float, measured: MeasuredLoad) -> Tried:
+    p99_us = measured.latency.p99_us if measured.latency else 0.0
+    return Tried(rate_per_s=rate_per_s, p99_us=p99_us, valid=measured.validity.valid)

@@ -26,7 +26,7 @@ FEW = Rule(warm_up_us=0, samples=3, least_us=0, few_samples=3, cap_us=1_000, max
 def quick(**arguments: Any) -> OnnxRuntime:
     """ONNX Runtime in a worker, which ends with it."""
     runtime.RULE = runtime.SCREENING = block_conversions.RULE = FEW
-    runtime.measured_ceilings = partial(measured_ceilings, rounds=1)
+    runtime.measured_ceilings = partial(measured_ceilings, rounds=1)  # type: ignore[attr-defined]
     return OnnxRuntime(**arguments)
 
 

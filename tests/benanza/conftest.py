@@ -23,6 +23,8 @@ PROGRAM = Path(sysconfig.get_path("scripts")) / "benanza"
 Benanza = Callable[..., "subprocess.CompletedProcess[str]"]
 FirstRun = tuple[Path, "subprocess.CompletedProcess[str]"]
 
+THOROUGH_RUNTIME = runtimes.ONNX_RUNTIME
+
 SHORT = Rule(warm_up_us=50_000, least_us=300_000, cap_us=600_000)
 """So long a framework's run is timed where seconds of it would tell a test nothing more."""
 
@@ -63,10 +65,16 @@ def benanza(tmp_path_factory: pytest.TempPathFactory) -> Benanza:
 
 @pytest.fixture(scope="package", autouse=True)
 def quick_runtime() -> Iterator[None]:
-    """Lets what measures in ONNX Runtime do so for moments. Tests of times put it back."""
+    """Lets what measures in ONNX Runtime do so for moments."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runtimes, "ONNX_RUNTIME", QUICK_RUNTIME)
         yield
+
+
+@pytest.fixture
+def thorough_runtime(quick_runtime: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets it take its time, where times are compared."""
+    monkeypatch.setattr(runtimes, "ONNX_RUNTIME", THOROUGH_RUNTIME)
 
 
 @pytest.fixture(scope="session")

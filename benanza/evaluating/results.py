@@ -50,7 +50,9 @@ class Validity(Document, frozen=True, kw_only=True):
 
 
 class Tried(Document, frozen=True, kw_only=True):
-    """A rate that the search tried: requests per second, and what came of it."""
+    """A rate that the search tried: requests per second, and what came of it: whether the limit was
+    kept, and in a run of the whole duration whether LoadGen calls it valid.
+    """
 
     rate_per_s: float
     p99_us: float

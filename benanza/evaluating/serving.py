@@ -36,7 +36,7 @@ def served(evaluation: Evaluation, pipeline: Pipeline) -> Evaluation:
         found, tried = greatest_rate(server.tried, capacity)
         for rate in lower_rates(found, capacity):
             measured = server.run(rate, request.duration_s)
-            tried.append(_tried(rate, measured))
+            tried.append(_tried(rate, measured, whole=True))
             if measured.validity.valid:
                 break
     return msgspec.structs.replace(
@@ -62,7 +62,8 @@ class Server:
 
     def tried(self, rate_per_s: float) -> Tried:
         """What comes of a short run."""
-        return _tried(rate_per_s, self.run(rate_per_s, SHORT * self._request.duration_s))
+        measured = self.run(rate_per_s, SHORT * self._request.duration_s)
+        return _tried(rate_per_s, measured, whole=False)
 
     def simulated(self, rate_per_s: float, service: Sequence[ServiceTimes]) -> Percentiles:
         """What a whole run at this rate is predicted to take."""
@@ -105,6 +106,11 @@ def _none_keeps(limit_us: float, tried: Sequence[Tried]) -> str:
     )
 
 
-def _tried(rate_per_s: float, measured: MeasuredLoad) -> Tried:
+def _tried(rate_per_s: float, measured: MeasuredLoad, *, whole: bool) -> Tried:
+    """A short run has too few requests for LoadGen's check for early stopping to hold near the
+    limit, so of it only the limit counts.
+    """
     p99_us = measured.latency.p99_us if measured.latency else 0.0
-    return Tried(rate_per_s=rate_per_s, p99_us=p99_us, valid=measured.validity.valid)
+    kept = measured.validity.checks["performance constraints"]
+    valid = measured.validity.valid if whole else kept
+    return Tried(rate_per_s=rate_per_s, p99_us=p99_us, valid=valid)

@@ -5,6 +5,8 @@ from importlib.metadata import version
 
 import click
 
+from benanza.commands.agents.agents import agents
+from benanza.commands.agents.evaluations import evaluations
 from benanza.commands.completion import completion
 from benanza.commands.importing.import_recordings import import_recordings
 from benanza.commands.looking.advise import advise
@@ -118,6 +120,8 @@ for command in (
     prune,
     topics,
     serve,
+    agents,
+    evaluations,
     seed_known_layers,
     check_config,
     zoo,

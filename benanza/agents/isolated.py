@@ -34,17 +34,21 @@ Evaluate = Callable[[EvaluationRequested, Path, Limits, Sequence[int]], Outcome]
 
 
 def evaluate_apart(
-    requested: EvaluationRequested, path: Path, limits: Limits, files: Sequence[int]
+    requested: EvaluationRequested,
+    path: Path,
+    limits: Limits,
+    files: Sequence[int],
+    module: str = WORKER_MODULE,
 ) -> Outcome:
     """Evaluates the model in this file in a process that inherits these file descriptors.
 
-    However the process ends, that is an outcome.
+    However the process ends, that is an outcome. It runs `module`, which answers as `worker` does.
     """
     request = EvaluateModel(
         requested, str(path), limits.model_bytes, limits.nodes, limits.tensor_elements
     )
     try:
-        answer = _asked(request, LONGEST_TURN_S, files)
+        answer = _asked(request, LONGEST_TURN_S, files, module)
     except WorkerError as error:
         return Outcome(failure=_ending(error))
     if not isinstance(answer, ModelWasEvaluated):
@@ -58,17 +62,19 @@ def described_apart(frameworks: Sequence[str]) -> FrameworksDescribed:
     Raises `BenanzaError` if they can't be asked.
     """
     try:
-        answer = _asked(DescribeFrameworks(tuple(frameworks)), DESCRIBE_S, ())
+        answer = _asked(DescribeFrameworks(tuple(frameworks)), DESCRIBE_S)
     except WorkerError as error:
         raise BenanzaError(f"the frameworks here can't be described: {_ending(error)}") from error
     assert isinstance(answer, FrameworksDescribed)
     return answer
 
 
-def _asked(request: Asked, seconds: float, files: Sequence[int]) -> Answered:
+def _asked(
+    request: Asked, seconds: float, files: Sequence[int] = (), module: str = WORKER_MODULE
+) -> Answered:
     # What reads models that others name needs none of the agent's passwords.
     told = {name: value for name, value in os.environ.items() if not name.startswith(SECRET)}
-    with WorkerProcess(WORKER_MODULE, told, files=files) as worker:
+    with WorkerProcess(module, told, files=files) as worker:
         return worker.ask(encoder.encode(request), answered, seconds, MOST_BYTES)
 
 

@@ -46,7 +46,7 @@ def _answer(request: Asked) -> Answered:
         case DescribeFrameworks():
             return _described(request.frameworks)
         case EvaluateModel():
-            figures, report, failure = _evaluated(request)
+            figures, report, failure = evaluated_in_file(request)
             return ModelWasEvaluated(dict(figures), report, failure)
 
 
@@ -62,7 +62,8 @@ def _described(frameworks: tuple[str, ...]) -> FrameworksDescribed:
     return FrameworksDescribed(tuple(systems), failures)
 
 
-def _evaluated(request: EvaluateModel) -> Outcome:
+def evaluated_in_file(request: EvaluateModel) -> Outcome:
+    """What comes of it; whatever goes wrong is an outcome."""
     # Slow to import, and a description does without.
     from benanza.agents.options import request_of
     from benanza.agents.outcome import outcome_of

@@ -1,0 +1,48 @@
+"""`python -m tests.agents`: a long campaign of faults, with a model that is really evaluated."""
+
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import click
+
+from tests.agents.campaign import campaign
+from tests.dense_model import dense_model
+
+
+@click.command()
+@click.option("--evaluations", default=50, show_default=True)
+@click.option("--faults", default=30, show_default=True)
+@click.option("--seed", default=1, show_default=True)
+def main(evaluations: int, faults: int, seed: int) -> None:
+    """Each result has to be there once, and no two at once on a device."""
+    began = time.monotonic()
+
+    def happened(what: str) -> None:
+        click.echo(f"{time.monotonic() - began:7.1f} s  {what}")
+
+    with tempfile.TemporaryDirectory(prefix="agents-") as folder:
+        found = campaign(
+            Path(folder),
+            evaluations,
+            faults,
+            seed,
+            model=dense_model(),
+            sleep_s=None,
+            patience_s=900,
+            happened=happened,
+        )
+    takers = Counter(map(len, found.takers.values()))
+    click.echo(
+        f"{len(found.results)} results of {len(found.wanted)} wanted, "
+        f"{sum(found.results.values())} written, {len(found.failures)} given up; "
+        f"{found.runs} runs, {takers[2]} taken over; {found.seconds:.0f} s"
+    )
+    for each in found.wrong():
+        click.echo(f"wrong: {each}")
+    raise SystemExit(bool(found.wrong()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,5 +1,6 @@
 """`python -m tests.agents`: a long campaign of faults, with a model that is really evaluated."""
 
+import signal
 import tempfile
 import time
 from collections import Counter
@@ -7,8 +8,11 @@ from pathlib import Path
 
 import click
 
-from tests.agents.campaign import campaign
+from benanza_backbone.kafka.connection import KafkaConnection
+from tests.agents.campaign import AGENTS, campaign
+from tests.agents.faults import scheduled
 from tests.dense_model import dense_model
+from tests.kafka_broker import KafkaBroker
 
 
 @click.command()
@@ -23,16 +27,28 @@ def main(evaluations: int, faults: int, seed: int) -> None:
         click.echo(f"{time.monotonic() - began:7.1f} s  {what}")
 
     with tempfile.TemporaryDirectory(prefix="agents-") as folder:
-        found = campaign(
-            Path(folder),
-            evaluations,
-            faults,
-            seed,
-            model=dense_model(),
-            sleep_s=None,
-            patience_s=900,
-            happened=happened,
-        )
+        broker = KafkaBroker(Path(folder) / "kafka")
+        broker.start()
+
+        def pause(seconds: float) -> None:
+            broker.send_signal(signal.SIGSTOP)
+            time.sleep(seconds)
+            broker.send_signal(signal.SIGCONT)
+
+        try:
+            found = campaign(
+                Path(folder),
+                KafkaConnection(bootstrap=(broker.bootstrap,)),
+                evaluations,
+                scheduled(sorted(AGENTS), faults, seed),
+                model=dense_model(),
+                sleep_s=None,
+                patience_s=900,
+                pause_broker=pause,
+                happened=happened,
+            )
+        finally:
+            broker.kill()
     takers = Counter(map(len, found.takers.values()))
     click.echo(
         f"{len(found.results)} results of {len(found.wanted)} wanted, "

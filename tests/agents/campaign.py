@@ -1,4 +1,4 @@
-"""Three agents on two devices over a broker of their own, and what befalls them meanwhile.
+"""Three agents on two devices over a broker, and what befalls them meanwhile.
 
 Two agents are of one system, each on a device; the third is of another system, on the device of the
 first. Every evaluation is asked of both systems.
@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,8 +33,7 @@ from benanza_schemas.events import (
 from benanza_schemas.topics import EVALUATED
 from tests.agents import worker
 from tests.agents.agent_process import system
-from tests.agents.faults import BROKER, Fault, How, faults
-from tests.kafka_broker import KafkaBroker
+from tests.agents.faults import BROKER, Fault, How
 
 AGENTS = {"a": ("device-0", "one"), "b": ("device-1", "one"), "c": ("device-0", "other")}
 SYSTEMS = tuple(sorted(system(kind).system_id for kind in ("one", "other")))
@@ -70,11 +69,12 @@ class Found(NamedTuple):
 class _Agents:
     """The processes, each started again when it should be there."""
 
-    def __init__(self, folder: Path, bootstrap: str, sleep_s: float | None) -> None:
+    def __init__(self, folder: Path, kafka: KafkaConnection, sleep_s: float | None) -> None:
         self._folder = folder
         self._environment = {
             **os.environ,
-            "BENANZA_KAFKA": bootstrap,
+            "BENANZA_KAFKA": ",".join(kafka.bootstrap),
+            "BENANZA_KAFKA_PREFIX": kafka.prefix,
             "BENANZA_METRICS_PORT": "0",
             "BENANZA_DRAIN_TIMEOUT_S": "5",
             "TMPDIR": str(folder),
@@ -126,40 +126,35 @@ class _Agents:
 
 def campaign(
     folder: Path,
+    kafka: KafkaConnection,
     evaluations: int,
-    befalling: int,
-    seed: int,
+    befalling: Sequence[Fault],
     *,
-    model: bytes = b"",
+    model: bytes,
     sleep_s: float | None = 0.3,
     patience_s: float = 120.0,
+    pause_broker: Callable[[float], object] = lambda _: None,
     happened: Callable[[str], object] = lambda _: None,
 ) -> Found:
-    """Asks for so many evaluations while so many faults befall the agents and the broker, and waits
+    """Asks for so many evaluations while the faults befall the agents and the broker, and waits
     for what is still to come. Without `sleep_s` the model is evaluated, for half a second each.
     """
     began = time.monotonic()
-    broker = KafkaBroker(folder / "kafka")
-    broker.start()
-    agents = _Agents(folder, broker.bootstrap, sleep_s)
+    agents = _Agents(folder, kafka, sleep_s)
     try:
-        connection = KafkaConnection(bootstrap=(broker.bootstrap,))
-        with KafkaEventLog(connection) as log:
-            asked = [_request(number, seed, model) for number in range(evaluations)]
+        with KafkaEventLog(kafka) as log:
+            asked = [_request(number, model) for number in range(evaluations)]
             for name in AGENTS:
                 agents.start(name)
-            schedule = faults(sorted(AGENTS), befalling, seed)
             published = 0
-            for number, fault in enumerate(schedule, 1):
-                upto = round(evaluations * number / len(schedule))
+            for number, fault in enumerate(befalling, 1):
+                upto = round(evaluations * number / len(befalling))
                 log.append([as_message(each) for each in asked[published:upto]])
                 published = upto
                 time.sleep(fault.after_s)
                 happened(f"{fault.target} is {fault.how} for {fault.for_s:.1f} s")
                 if fault.target == BROKER:
-                    broker.send_signal(signal.SIGSTOP)
-                    time.sleep(fault.for_s)
-                    broker.send_signal(signal.SIGCONT)
+                    pause_broker(fault.for_s)
                 else:
                     agents.befall(fault)
                 agents.keep()
@@ -172,10 +167,9 @@ def campaign(
                 time.sleep(0.5)
     finally:
         agents.close()
-        broker.kill()
 
 
-def _request(number: int, seed: int, model: bytes) -> EvaluationRequested:
+def _request(number: int, model: bytes) -> EvaluationRequested:
     request = EvaluationRequest(model="", duration_s=0.5)
     published = ModelPublished(
         event_id=event_id("ModelPublished", "tiny"),
@@ -184,7 +178,7 @@ def _request(number: int, seed: int, model: bytes) -> EvaluationRequested:
         content=model,
     )
     return EvaluationRequested(
-        event_id=event_id("EvaluationRequested", str(seed), str(number)),
+        event_id=event_id("EvaluationRequested", str(number)),
         published=published,
         model_id="0" * 32,
         scenario=request.scenario,

@@ -31,7 +31,7 @@ LONG_S = 14.0
 """A pause in which an agent's session with the broker runs out."""
 
 
-def faults(agents: list[str], number: int, seed: int) -> list[Fault]:
+def scheduled(agents: list[str], number: int, seed: int) -> list[Fault]:
     """So many, of which every kind comes before any comes twice."""
     chance = random.Random(seed)
     kinds = [(name, how) for name in agents for how in How] + [(BROKER, How.PAUSED)]

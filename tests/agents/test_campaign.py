@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from benanza_backbone.kafka.connection import KafkaConnection
 from tests.agents.campaign import AGENTS, SYSTEMS, Found, campaign
-from tests.agents.faults import faults
+from tests.agents.faults import Fault, How, scheduled
 from tests.dense_model import dense_model
 
 pytestmark = pytest.mark.integration
@@ -14,8 +15,8 @@ pytestmark = pytest.mark.integration
 
 def test_the_same_seed_gives_the_same_faults_and_each_kind_first() -> None:
     names = sorted(AGENTS)
-    assert faults(names, 30, 1) == faults(names, 30, 1) != faults(names, 30, 2)
-    assert len({(fault.target, fault.how) for fault in faults(names, 10, 1)}) == 10
+    assert scheduled(names, 30, 1) == scheduled(names, 30, 1) != scheduled(names, 30, 2)
+    assert len({(fault.target, fault.how) for fault in scheduled(names, 10, 1)}) == 10
 
 
 def test_what_is_wrong_is_seen() -> None:
@@ -40,10 +41,17 @@ def test_what_is_wrong_is_seen() -> None:
         assert len(right._replace(**changes).wrong()) == 1
 
 
+FAULTS = (
+    Fault("a", How.KILLED, 2.0, 0.1),
+    Fault("c", How.PAUSED, 0.5, 1.0),
+    Fault("b", How.RESTARTED, 0.5, 0.1),
+)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_each_result_comes_once_whatever_befalls_the_agents(
-    broker_can_start: None, tmp_path: Path
+    kafka: KafkaConnection, tmp_path: Path
 ) -> None:
-    found = campaign(tmp_path, 6, 3, seed=5, model=dense_model())
+    found = campaign(tmp_path, kafka, 4, FAULTS, model=dense_model())
     assert found.wrong() == []

@@ -12,12 +12,14 @@ from onnx import GraphProto, ModelProto
 from benanza.onnxruntime.options import CAPTURED, configurations
 from benanza.onnxruntime.session import CUDA, called, in_type, options_of
 from benanza.onnxruntime.trace import Executions, executions_in, names_in, on_gpu, without
-from benanza.profiling.framework import Configuration, Framework, Profile
+from benanza.profiling.framework import Configuration, Framework, Profile, Session
 from benanza.profiling.joining import layers_of_nodes
 from benanza.profiling.spans import Activity, timed_call
-from benanza.profiling.whole_model import WholeModel, float_types
+from benanza.profiling.whole_model import Arrays, WholeModel, float_types
+from benanza_backbone.errors import BenanzaError
 from benanza_ingest.reading.parse import subgraphs
 from benanza_runner import nvidia
+from benanza_runner.arrays import Array
 from benanza_runner.cpu import available_cores, cpu_name
 from benanza_runner.machine_load import machine_load
 from benanza_runner.measuring.busy import as_environment, busy_between
@@ -87,7 +89,7 @@ class OnnxRuntimeFramework(Framework):
         """Times the model: on the CPU in the type that its file has, on a GPU also with float16 in
         place of float32. What is captured as a CUDA graph has no calls.
         """
-        refusal = _gpu_refusal(model, precision) if self._on_gpu else _refusal(model, precision)
+        refusal = self._refused(model, precision)
         if refusal:
             return Profile(failure=refusal)
         before = machine_load()
@@ -105,6 +107,33 @@ class OnnxRuntimeFramework(Framework):
                 profile = Profile(times, failure=_reason(error))
         busy = busy_between(before, machine_load())
         return profile._replace(environment=as_environment(busy, busy.by))
+
+    def load(
+        self, model: WholeModel, precision: Precision, configuration: Configuration
+    ) -> Session:
+        """A session whose inputs and outputs are in the memory of the host, whatever the
+        configuration binds. On a GPU, inputs of float32 are made float16 where the model is.
+        """
+        refusal = self._refused(model, precision)
+        if refusal:
+            raise BenanzaError(refusal)
+        try:
+            typed = in_type(model, precision) if self._on_gpu else model
+            options = options_of(typed, configuration, self._threads)
+            session = called(typed, configuration, precision, options, on_gpu=self._on_gpu).session
+        except Exception as error:  # ONNX Runtime's errors share no narrower base
+            raise BenanzaError(_reason(error)) from error
+        types = {name: array.dtype for name, array in typed.inputs.items()}
+
+        def run(inputs: Arrays) -> list[Array]:
+            given = {name: inputs[name].astype(dtype, copy=False) for name, dtype in types.items()}
+            outputs: list[Array] = session.run(None, given)
+            return outputs
+
+        return run
+
+    def _refused(self, model: WholeModel, precision: Precision) -> str:
+        return _gpu_refusal(model, precision) if self._on_gpu else _refusal(model, precision)
 
     def _times(
         self, model: WholeModel, precision: Precision, configuration: Configuration

@@ -1,13 +1,15 @@
 """A compiled model with its inputs, and how long its nodes took."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 import openvino as ov
 
 from benanza.openvino.calls import ExecutedNode
 from benanza.profiling.framework import Configuration
 from benanza.profiling.whole_model import Arrays
+from benanza_runner.arrays import Array
 from benanza_runner.cpu_libraries.openvino.graph import BY_BITS, tensor
 from benanza_schemas.layer import Precision
 
@@ -54,16 +56,31 @@ class Compiled:
             raise RuntimeError(f"this CPU runs it in {found.to_string()}, not {wanted}")
         self.request = self._model.create_infer_request()
         self._inputs = inputs  # Those of types that NumPy lacks are read where they are.
+        self._ports: dict[str, Any] = {}
         for port in self._model.inputs:
-            array = next(inputs[name] for name in port.get_names() if name in inputs)
-            lacks = array.dtype.name in BY_BITS
-            self.request.set_tensor(port, tensor(array) if lacks else ov.Tensor(array.copy()))
+            name = next(name for name in port.get_names() if name in inputs)
+            lacks = inputs[name].dtype.name in BY_BITS
+            given = tensor(inputs[name]) if lacks else ov.Tensor(inputs[name].copy())
+            self.request.set_tensor(port, given)
+            self._ports[name] = port
         self._executions = 0
 
     def run(self) -> None:
         """Runs the model once, to the end. Its results stay in OpenVINO's memory."""
         self.request.infer(share_outputs=True)
         self._executions += 1
+
+    def results(self, inputs: Arrays) -> list[Array]:
+        """Runs the model for these inputs, which are read where they are; copies of its results."""
+        for name, port in self._ports.items():
+            array = np.ascontiguousarray(inputs[name])
+            lacks = array.dtype.name in BY_BITS
+            given = tensor(array) if lacks else ov.Tensor(array, shared_memory=True)
+            self.request.set_tensor(port, given)
+        self.request.infer(share_outputs=True)
+        outputs = self.request.output_tensors
+        self._inputs = inputs  # OpenVINO has no reference to them.
+        return [output.data.copy() for output in outputs]
 
     def nodes(self) -> list[ExecutedNode]:
         """The nodes of the execution graph that may take time, in the order in which they run;

@@ -11,8 +11,9 @@ from benanza.openvino.calls import framework_calls
 from benanza.openvino.compiled import PRECISIONS, Compiled, between, properties
 from benanza.openvino.options import LATENCY
 from benanza.openvino.reading import read
-from benanza.profiling.framework import Configuration, Framework, Profile
+from benanza.profiling.framework import Configuration, Framework, Profile, Session
 from benanza.profiling.whole_model import WholeModel, float_types
+from benanza_backbone.errors import BenanzaError
 from benanza_runner.cpu import available_cores, cpu_name
 from benanza_runner.machine_load import machine_load
 from benanza_runner.measuring.busy import as_environment, busy_between
@@ -92,6 +93,23 @@ class OpenVinoFramework(Framework):
                 profile = Profile(times, failure=_reason(error))
         busy = busy_between(before, machine_load())
         return profile._replace(environment=as_environment(busy, busy.by))
+
+    def load(
+        self, model: WholeModel, precision: Precision, configuration: Configuration
+    ) -> Session:
+        """A compiled model with one request, which reads inputs where they are."""
+        refusal = _refusal(model, precision)
+        if refusal:
+            raise BenanzaError(refusal)
+        set_there = properties(configuration, precision, self._threads)
+        with tempfile.TemporaryDirectory(prefix="benanza-evaluate-") as folder:
+            try:
+                found = read(self._core, model, Path(folder))
+                compiled = Compiled(self._core, found, model.inputs, set_there)
+                compiled.run()  # After this, what it mapped of the folder has been read.
+            except Exception as error:  # OpenVINO's errors share no narrower base
+                raise BenanzaError(_reason(error)) from error
+        return compiled.results
 
     def _times(self, compiled: Compiled) -> RunTimes:
         for _ in range(FIRST_CALLS):

@@ -10,16 +10,23 @@ What can be set in it against lost time is told by `benanza.profiling.remedies`.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from typing import NamedTuple
 
-from benanza.profiling.whole_model import WholeModel
+from benanza.profiling.whole_model import Arrays, WholeModel
 from benanza_backbone.errors import BenanzaError
+from benanza_runner.arrays import Array
 from benanza_schemas.events import FrameworkCall, RunTimes, System
 from benanza_schemas.layer import Precision
 
 ENTRY_POINTS = "benanza.frameworks"
+
+Session = Callable[[Arrays], Sequence[Array]]
+"""Runs a loaded model to the end for inputs of the names, types and shapes of `WholeModel.inputs`,
+and returns the outputs in the order of the model's graph, which stay as they are when it is called
+again. One call at a time, from any thread.
+"""
 
 
 class Configuration(NamedTuple):
@@ -68,6 +75,14 @@ class Framework(ABC):
         timed, so that what looking costs is seen.
 
         Layers are named by their positions in the model.
+        """
+
+    @abstractmethod
+    def load(
+        self, model: WholeModel, precision: Precision, configuration: Configuration
+    ) -> Session:
+        """Prepares the model once, to answer requests. Raises `BenanzaError`, of one line, where it
+        can't be run so.
         """
 
 

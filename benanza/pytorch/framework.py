@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from benanza.profiling.framework import Configuration, Framework, Profile
+from benanza.profiling.framework import Configuration, Framework, Profile, Session
 from benanza.profiling.whole_model import WholeModel
 from benanza.pytorch.calls import framework_calls
 from benanza.pytorch.export import program
@@ -27,6 +27,7 @@ from benanza.pytorch.prepared import (
     first_calls,
     set_precision,
 )
+from benanza_backbone.errors import BenanzaError
 from benanza_runner import nvidia
 from benanza_runner.cpu import available_cores, cpu_name
 from benanza_runner.machine_load import machine_load
@@ -102,10 +103,7 @@ class PyTorchFramework(Framework):
             prepared = self._prepared(model, precision, configuration)
             times = self._times(prepared, configuration)
         except NoCounterpartError as error:
-            return Profile(
-                failure="it was not exported by `benanza export`, and not all of it is translated: "
-                f"{error}; say: benanza export NAME -o FILE"
-            )
+            return Profile(failure=_not_translated(error))
         except Exception as error:  # noqa: BLE001  # PyTorch's errors share no narrower base
             return Profile(failure=_reason(error))
         profile = Profile(times)
@@ -116,6 +114,29 @@ class PyTorchFramework(Framework):
                 profile = Profile(times, failure=_reason(error))
         busy = busy_between(before, machine_load())
         return profile._replace(environment=as_environment(busy, busy.by))
+
+    def load(
+        self, model: WholeModel, precision: Precision, configuration: Configuration
+    ) -> Session:
+        """The PyTorch model that the file was exported of, with weights of its own, or the file's
+        own operators and weights. Inputs come from the host, and results go there. What is captured
+        takes no other inputs, and isn't loaded.
+        """
+        refusal = self._refusal(model, precision)
+        if CAPTURED.items() <= configuration.options.items():
+            refusal = "a CUDA graph has inputs of its own: take an eager configuration"
+        if refusal:
+            raise BenanzaError(refusal)
+        names = list(model.inputs)
+        try:
+            set_precision(precision)
+            prepared = self._prepared(model, precision, configuration)
+            prepared.results([model.inputs[name] for name in names])
+        except NoCounterpartError as error:
+            raise BenanzaError(_not_translated(error)) from error
+        except Exception as error:  # PyTorch's errors share no narrower base
+            raise BenanzaError(_reason(error)) from error
+        return lambda inputs: prepared.results([inputs[name] for name in names])
 
     def _refusal(self, model: WholeModel, precision: Precision) -> str:
         """Why the model can't be run so, empty if it can."""
@@ -159,6 +180,13 @@ class PyTorchFramework(Framework):
             return Timing((time.perf_counter_ns() - started) / 1_000, disturbed=False)
 
         return call
+
+
+def _not_translated(error: NoCounterpartError) -> str:
+    return (
+        "it was not exported by `benanza export`, and not all of it is translated: "
+        f"{error}; say: benanza export NAME -o FILE"
+    )
 
 
 def _reason(error: Exception) -> str:

@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 import torch
 from torch._inductor import config as inductor_config
 from torch._inductor.compile_fx import compile_fx
+from torch.utils._pytree import tree_leaves
 
+from benanza_runner.arrays import Array
 from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.layer import Precision
 
@@ -73,14 +75,8 @@ class Prepared:
         layout = torch.channels_last if configuration.nhwc else torch.contiguous_format
         self._configuration = configuration
         self.model = copy.deepcopy(model).to(device, dtype, memory_format=layout)
-        self.inputs = [
-            tensor.to(
-                device,
-                dtype if tensor.is_floating_point() else tensor.dtype,
-                memory_format=layout if tensor.ndim == MAPS_NDIM else torch.preserve_format,
-            )
-            for tensor in inputs
-        ]
+        self._device, self._dtype, self._layout = device, dtype, layout
+        self.inputs = [self.placed(tensor) for tensor in inputs]
         self._may_run = True
         if configuration.compiled:
             inductor_config.freezing = True  # for this process: it has to hold at the first call
@@ -94,10 +90,27 @@ class Prepared:
                 self.run()
             self._may_run = True
 
+    def placed(self, tensor: Any) -> Any:
+        """An input as the model takes it: on the device, of its type and in its layout."""
+        return tensor.to(
+            self._device,
+            self._dtype if tensor.is_floating_point() else tensor.dtype,
+            memory_format=self._layout if tensor.ndim == MAPS_NDIM else torch.preserve_format,
+        )
+
     def run(self) -> Any:
         """Runs the model once. The result may not be computed yet when this returns."""
         with torch.no_grad():
             return self.model(*self.inputs)
+
+    def results(self, inputs: Sequence[Array]) -> list[Array]:
+        """Runs the model for these inputs, in the order of its own, and gives copies of its results
+        on the host.
+        """
+        tensors = [self.placed(torch.from_numpy(array)) for array in inputs]
+        with torch.no_grad():
+            found = tree_leaves(self.model(*tensors))
+        return [each.cpu().numpy().copy() for each in found if isinstance(each, torch.Tensor)]
 
     def _backend(self, graph: Any, inputs: Sequence[Any]) -> Callable[..., Any]:
         compiled = compile_fx(graph, inputs, config_patches=self._configuration.options())

@@ -3,10 +3,13 @@
 from abc import ABC, abstractmethod
 from math import fsum
 
+import numpy as np
 import pytest
+from onnx import TypeProto
 
-from benanza.profiling.framework import Framework, Profile
+from benanza.profiling.framework import Framework, Profile, Session
 from benanza.profiling.whole_model import WholeModel, whole_model
+from benanza_backbone.errors import BenanzaError
 from tests.ingest.onnx_text import content
 
 SMALL = """
@@ -55,6 +58,11 @@ class FrameworkContract(ABC):
         return model
 
     @pytest.fixture
+    def session(self, framework: Framework, model: WholeModel) -> Session:
+        """The model, loaded with the first configuration."""
+        return framework.load(model, "fp32", framework.configurations()[0])
+
+    @pytest.fixture
     def profile(self, framework: Framework, model: WholeModel) -> Profile:
         """That of the model with the first configuration."""
         return framework.profile(model, "fp32", framework.configurations()[0])
@@ -95,8 +103,31 @@ class FrameworkContract(ABC):
         assert 0 < fsum(call.median_us for call in profile.calls) <= 1.2 * run_us
         assert starts[-1] <= run_us
 
+    def test_a_session_computes_what_it_is_given(self, session: Session, model: WholeModel) -> None:
+        doubled = {name: 2 * array for name, array in model.inputs.items()}
+        (once,) = session(model.inputs)
+        kept = once.copy()
+        (other,) = session(doubled)
+        (again,) = session(model.inputs)
+        assert once.shape == tuple(d.dim_value for d in _only_output(model).shape.dim)
+        assert np.abs(other - once).max() > 0.01 * np.abs(once).max()
+        np.testing.assert_array_equal(once, kept)
+        np.testing.assert_allclose(again, once, rtol=1e-4)
+
+    def test_a_session_of_what_it_refuses_says_why(
+        self, framework: Framework, broken: WholeModel
+    ) -> None:
+        with pytest.raises(BenanzaError) as raised:
+            framework.load(broken, "fp32", framework.configurations()[0])
+        assert "\n" not in str(raised.value)
+
     def test_what_it_refuses_is_a_failure(self, framework: Framework, broken: WholeModel) -> None:
         found = framework.profile(broken, "fp32", framework.configurations()[0])
         assert found.failure
         assert "\n" not in found.failure
         assert (found.times, found.calls) == (None, ())
+
+
+def _only_output(model: WholeModel) -> TypeProto.Tensor:
+    (output,) = model.proto.graph.output
+    return output.type.tensor_type

@@ -1,0 +1,71 @@
+"""A model that is loaded at several batch sizes, and how samples become batches of it."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from benanza.profiling.framework import Session
+from benanza.profiling.whole_model import Arrays
+from benanza_runner.arrays import Array
+
+
+class LoadedModel(NamedTuple):
+    """A model at one batch size: what runs it, and inputs of the shapes that it takes."""
+
+    batch: int
+    session: Session
+    inputs: Arrays
+
+
+class BatchedModel:
+    """A model at ascending batch sizes, of which the first is of one sample.
+
+    A batch of a size between two runs at the larger one, filled up with its last sample.
+    """
+
+    def __init__(self, loaded: Sequence[LoadedModel]) -> None:
+        self._loaded = tuple(loaded)
+        single = loaded[0].inputs
+        self._axes = {
+            each.batch: {name: _axis(single[name], array) for name, array in each.inputs.items()}
+            for each in loaded
+        }
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The batch sizes, ascending."""
+        return tuple(each.batch for each in self._loaded)
+
+    def at(self, samples: int) -> LoadedModel:
+        """What runs so many samples; at most as many as the largest batch size."""
+        return next(each for each in self._loaded if each.batch >= samples)
+
+    def run(self, samples: Sequence[Arrays]) -> list[list[Array]]:
+        """The outputs of each sample, which are views of those of the batch."""
+        loaded = self.at(len(samples))
+        if loaded.batch == 1:
+            return [list(loaded.session(samples[0]))]
+        filled = [*samples, *samples[-1:] * (loaded.batch - len(samples))]
+        inputs = {
+            name: filled[0][name]
+            if axis is None
+            else np.concatenate([sample[name] for sample in filled], axis)
+            for name, axis in self._axes[loaded.batch].items()
+        }
+        outputs = loaded.session(inputs)
+        split = [_split(output, loaded.batch) for output in outputs]
+        return [[parts[number] for parts in split] for number in range(len(samples))]
+
+
+def _axis(single: Array, batch: Array) -> int | None:
+    """The axis along which a batch is longer than a sample; `None` if it isn't."""
+    differ = (axis for axis, of in enumerate(batch.shape) if of != single.shape[axis])
+    return next(differ, None)
+
+
+def _split(output: Array, batch: int) -> list[Array]:
+    """An output's parts by sample. One that isn't of samples belongs to each."""
+    if not output.ndim or output.shape[0] % batch:
+        return [output] * batch
+    return np.split(output, batch)

@@ -1,0 +1,112 @@
+"""Runs a model in a framework under the load of a scenario."""
+
+from functools import partial
+
+import msgspec
+
+from benanza.evaluating.loadgen import Load, loadgen_version, run_all, run_load
+from benanza.evaluating.loading import batch_sizes, load_sizes
+from benanza.evaluating.measured import measured_run
+from benanza.evaluating.pipeline import Pipeline, service_times
+from benanza.evaluating.request import EvaluationRequest
+from benanza.evaluating.results import Evaluation, ServiceTimes
+from benanza.evaluating.samples import MadeUpSamples, SampleSource
+from benanza.evaluating.serving import served
+from benanza.evaluating.under_test import InTurn
+from benanza.profiling.framework import Framework, framework_named
+from benanza.publishing.asked_models import AskedModel, asked_models
+from benanza.publishing.fetched_once import FetchedOnce
+from benanza.request import RunRequest
+from benanza_backbone.clock import now
+from benanza_backbone.errors import BenanzaError
+from benanza_ingest.limits import Limits
+from benanza_runner.machine_load import machine_load
+from benanza_runner.measuring.busy import busy_between
+
+SERVICE_S = 0.3
+"""For so long each batch size runs without load."""
+
+
+def evaluated(
+    request: EvaluationRequest,
+    source: SampleSource | None = None,
+    limits: Limits | None = None,
+) -> Evaluation:
+    """Runs the model, with samples that are made up where no source gives any.
+
+    What can't be run is an evaluation with its `failure`. Raises `BenanzaError` if there is no such
+    framework, and if the model can't be fetched, is none, or has no batch size of 1.
+    """
+    limits = limits or Limits()
+    framework = framework_named(request.framework)
+    fetch = FetchedOnce()
+    run = RunRequest((request.model,), batch_sizes=(1,), dims=request.dims)
+    (asked,) = asked_models(request.model, run, limits, fetch)
+    evaluation = _begun(request, asked, framework, source)
+    sizes = (1,) if request.scenario == "single-stream" else batch_sizes(request.max_batch)
+    before = machine_load()
+    try:
+        content = fetch.whole(request.model, limits)
+        loaded = load_sizes(framework, content, request.precision, sizes, request.dims, limits)
+        samples = source or MadeUpSamples(loaded.model.at(1).inputs)
+        evaluation = msgspec.structs.replace(evaluation, not_batched=loaded.not_batched)
+        evaluation = _under_load(evaluation, Pipeline(loaded.model, samples))
+    except BenanzaError as error:
+        return msgspec.structs.replace(evaluation, failure=str(error))
+    by = busy_between(before, machine_load()).by
+    return msgspec.structs.replace(evaluation, slowed_by=" and ".join(by))
+
+
+def _begun(
+    request: EvaluationRequest,
+    asked: AskedModel,
+    framework: Framework,
+    source: SampleSource | None,
+) -> Evaluation:
+    return Evaluation(
+        request=request,
+        name=asked.event.name,
+        model_id=asked.model_id,
+        sha256=asked.event.sha256,
+        system=framework.system(),
+        configuration=framework.configurations()[0].name,
+        loadgen=loadgen_version(),
+        samples=source.name if source else "made up",
+        evaluated_at=now(),
+    )
+
+
+def _under_load(evaluation: Evaluation, pipeline: Pipeline) -> Evaluation:
+    """The evaluation with all that is measured."""
+    request = evaluation.request
+    pipeline.load([0])
+    service = service_times(pipeline, 0, SERVICE_S)
+    evaluation = msgspec.structs.replace(evaluation, service=service)
+    best = max(service, key=lambda times: times.per_s)
+    in_turn = partial(InTurn, pipeline, batch=best.batch)
+    if request.scenario == "server":
+        evaluation = served(evaluation, pipeline)
+    else:
+        load = Load(
+            request.scenario,
+            request.seeds,
+            request.duration_s,
+            expected_us=_expected_us(request, service[0], best),
+            rate_per_s=best.per_s,
+            streams=request.streams,
+        )
+        said, system = run_load(load, pipeline, in_turn)
+        measured = measured_run(request.scenario, said, system.batches)
+        evaluation = msgspec.structs.replace(evaluation, measured=measured)
+    if not pipeline.source.scores:
+        return evaluation
+    every = run_all(pipeline, request.seeds, partial(in_turn, keeps=True))
+    metrics = dict(pipeline.source.metrics(every.results))
+    return msgspec.structs.replace(evaluation, metrics=metrics)
+
+
+def _expected_us(request: EvaluationRequest, alone: ServiceTimes, best: ServiceTimes) -> float:
+    """How long a query takes: of multi-stream that of all its samples."""
+    if request.scenario == "multi-stream":
+        return best.median_us * request.streams / best.batch
+    return alone.median_us

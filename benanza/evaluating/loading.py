@@ -1,0 +1,62 @@
+"""A model, loaded in a framework at several batch sizes."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from benanza.evaluating.batches import BatchedModel, LoadedModel
+from benanza.profiling.framework import Framework
+from benanza.profiling.whole_model import WholeModel, whole_model
+from benanza_backbone.errors import BenanzaError
+from benanza_ingest.errors import ModelError
+from benanza_ingest.limits import Limits
+from benanza_runner.reasons import short_reason
+from benanza_schemas.layer import Precision
+
+
+class LoadedSizes(NamedTuple):
+    """A model at as many of the batch sizes as it can be had at; of the rest, `not_batched` says
+    why not.
+    """
+
+    model: BatchedModel
+    not_batched: str
+
+
+def batch_sizes(most: int) -> tuple[int, ...]:
+    """The powers of two up to this, and this."""
+    powers = (2**exponent for exponent in range(most.bit_length()))
+    return tuple(sorted({*(size for size in powers if size <= most), most}))
+
+
+def load_sizes(
+    framework: Framework,
+    content: bytes,
+    precision: Precision,
+    sizes: Sequence[int],
+    dims: Mapping[str, int],
+    limits: Limits,
+) -> LoadedSizes:
+    """The model in a file, of which `content` has all bytes, with the framework's first
+    configuration, at ascending batch sizes from 1.
+
+    Raises `BenanzaError` where it can't be run at batch size 1.
+    """
+    configuration = framework.configurations()[0]
+    loaded: list[LoadedModel] = []
+    for size in sizes:
+        try:
+            model = _made(content, size, dims, limits)
+            session = framework.load(model, precision, configuration)
+        except BenanzaError as error:
+            if not loaded:
+                raise
+            return LoadedSizes(BatchedModel(loaded), f"not at batch size {size}: {error}")
+        loaded.append(LoadedModel(size, session, model.inputs))
+    return LoadedSizes(BatchedModel(loaded), "")
+
+
+def _made(content: bytes, batch: int, dims: Mapping[str, int], limits: Limits) -> WholeModel:
+    try:
+        return whole_model(content, batch, dims, limits)
+    except (TypeError, ValueError) as error:  # no value of some type can be made up
+        raise ModelError(short_reason(f"the model's inputs can't be made up: {error}")) from error

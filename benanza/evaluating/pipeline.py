@@ -1,0 +1,74 @@
+"""What answers requests: samples are pre-processed, run as one batch, and post-processed."""
+
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benanza.evaluating.batches import BatchedModel
+from benanza.evaluating.results import ServiceTimes
+from benanza.evaluating.samples import SampleSource
+
+FIRST_CALLS = 2
+LEAST_CALLS = 11
+
+
+class Answered(NamedTuple):
+    """What came of a batch, of each sample, and when each of its steps ended, in nanoseconds of
+    `time.perf_counter_ns`. `ran_as` is the batch size that it ran at.
+    """
+
+    results: list[Any]
+    ran_as: int
+    started_ns: int
+    prepared_ns: int
+    ran_ns: int
+    finished_ns: int
+
+
+class Pipeline:
+    """A model, and the samples that were loaded."""
+
+    def __init__(self, model: BatchedModel, source: SampleSource) -> None:
+        self.model = model
+        self.source = source
+        self._loaded: dict[int, Any] = {}
+
+    def load(self, indices: Sequence[int]) -> None:
+        """Keeps the samples with these indices in memory."""
+        self._loaded |= dict(zip(indices, self.source.load(indices), strict=True))
+
+    def unload(self, indices: Sequence[int]) -> None:
+        """Forgets them."""
+        for index in indices:
+            self._loaded.pop(index, None)
+
+    def answer(self, indices: Sequence[int]) -> Answered:
+        """Runs loaded samples as one batch, of at most the model's largest size."""
+        started = time.perf_counter_ns()
+        inputs = [self.source.preprocess(self._loaded[index]) for index in indices]
+        prepared = time.perf_counter_ns()
+        outputs = self.model.run(inputs)
+        ran = time.perf_counter_ns()
+        results = [self.source.postprocess(each) for each in outputs]
+        finished = time.perf_counter_ns()
+        size = self.model.at(len(indices)).batch
+        return Answered(results, size, started, prepared, ran, finished)
+
+
+def service_times(pipeline: Pipeline, index: int, least_s: float) -> tuple[ServiceTimes, ...]:
+    """How long batches of a loaded sample take, one after the other, at each batch size for so many
+    seconds and at least `LEAST_CALLS` times, after `FIRST_CALLS` that don't count.
+    """
+    found = []
+    for size in pipeline.model.sizes:
+        times: list[float] = []
+        until = time.perf_counter() + least_s
+        while len(times) < FIRST_CALLS + LEAST_CALLS or time.perf_counter() < until:
+            answered = pipeline.answer([index] * size)
+            times.append((answered.finished_ns - answered.started_ns) / 1_000)
+        taken = times[FIRST_CALLS:]
+        median = float(np.median(taken))
+        found.append(ServiceTimes(batch=size, median_us=median, samples_us=tuple(taken)))
+    return tuple(found)

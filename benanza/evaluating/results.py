@@ -1,0 +1,108 @@
+"""What comes of an evaluation."""
+
+from datetime import datetime
+
+import msgspec
+
+from benanza.evaluating.request import EvaluationRequest
+from benanza.results.result import Result
+from benanza_backbone.document import Document
+from benanza_schemas.events import System
+
+
+class Percentiles(Document, frozen=True, kw_only=True):
+    """Of times in microseconds. `p999_us` is `None` of fewer than 1,000, of which it is none."""
+
+    mean_us: float
+    p50_us: float
+    p90_us: float
+    p99_us: float
+    p999_us: float | None
+
+
+class ServiceTimes(Document, frozen=True, kw_only=True):
+    """How long the model takes for batches of one size, without load, with their pre- and
+    post-processing.
+    """
+
+    batch: int
+    median_us: float
+    samples_us: tuple[float, ...]
+
+    @property
+    def per_s(self) -> float:
+        """Samples per second."""
+        return 1e6 * self.batch / self.median_us
+
+
+class Validity(Document, frozen=True, kw_only=True):
+    """Whether LoadGen calls a run valid, each of its checks that it makes in the scenario, and its
+    own words where one failed.
+    """
+
+    valid: bool
+    checks: dict[str, bool]
+    reason: str
+
+
+class Tried(Document, frozen=True, kw_only=True):
+    """A rate that the search tried: requests per second, and what came of it."""
+
+    rate_per_s: float
+    p99_us: float
+    valid: bool
+
+
+class Measured(Document, frozen=True, kw_only=True):
+    """A run under load, as LoadGen and the system under test saw it.
+
+    `latency` is LoadGen's, from when a request should have been issued until it was answered; of
+    the offline scenario there is none. A sample's latency is the sum of `issuing`, until the system
+    under test has it, `queueing`, until its batch starts, and `computing`, with pre- and
+    post-processing, until it is answered. `prepare_us`, `run_us` and `finish_us` are means of what
+    a batch takes of `computing`. `batches` counts those of each size.
+    """
+
+    validity: Validity
+    queries: int
+    samples: int
+    per_s: float
+    latency: Percentiles | None
+    issuing_us: float
+    queueing: Percentiles
+    computing: Percentiles
+    prepare_us: float
+    run_us: float
+    finish_us: float
+    batches: dict[int, int]
+
+
+class Evaluation(Result, frozen=True, kw_only=True):
+    """A model in a framework under a scenario.
+
+    `model_id` is that of batch size 1. `service` are the times without load, by batch size, and
+    `not_batched` says why there is but one. `rate_per_s` is that of the server's run; where it was
+    `searched`, the greatest that keeps the limit, by `tried`. `metrics` are what the samples say of
+    the results. `slowed_by` says what else the machine did meanwhile. `failure` says why nothing
+    was measured.
+    """
+
+    request: EvaluationRequest
+    name: str
+    model_id: str
+    sha256: str
+    system: System
+    configuration: str
+    loadgen: str
+    samples: str
+    evaluated_at: datetime
+    service: tuple[ServiceTimes, ...] = ()
+    not_batched: str = ""
+    limit_us: float | None = None
+    rate_per_s: float | None = None
+    searched: bool = False
+    tried: tuple[Tried, ...] = ()
+    measured: Measured | None = None
+    metrics: dict[str, float] = msgspec.field(default_factory=dict)
+    slowed_by: str = ""
+    failure: str = ""

@@ -1,0 +1,85 @@
+"""The server's scenario: at a rate that is given, or at the greatest that keeps the limit."""
+
+from functools import partial
+
+import msgspec
+
+from benanza.evaluating.loadgen import Load, run_load
+from benanza.evaluating.measured import measured_run
+from benanza.evaluating.pipeline import Pipeline
+from benanza.evaluating.rate import greatest_rate, lower_rates
+from benanza.evaluating.request import EvaluationRequest
+from benanza.evaluating.results import Evaluation, Measured, Tried
+from benanza.evaluating.under_test import BatchingServer
+
+TIMES_ALONE = 10
+"""The limit by default, as a multiple of what a request takes alone."""
+
+SHORT = 0.2
+"""The share of a run's duration for which the search tries a rate."""
+
+
+def served(evaluation: Evaluation, pipeline: Pipeline) -> Evaluation:
+    """The evaluation, whose `service` is known, with what came of the server."""
+    request = evaluation.request
+    limit_us = request.limit_us or TIMES_ALONE * evaluation.service[0].median_us
+    server = _Server(request, pipeline, limit_us)
+    tried: list[Tried] = []
+    measured: Measured | None = None
+    rate = request.rate_per_s or 0.0
+    if request.rate_per_s is not None:
+        measured = server.run(rate, request.duration_s)
+    else:
+        capacity = max(times.per_s for times in evaluation.service)
+        found, tried = greatest_rate(server.tried, capacity)
+        for rate in lower_rates(found, capacity):
+            measured = server.run(rate, request.duration_s)
+            tried.append(_tried(rate, measured))
+            if measured.validity.valid:
+                break
+    return msgspec.structs.replace(
+        evaluation,
+        limit_us=limit_us,
+        rate_per_s=rate,
+        searched=request.rate_per_s is None,
+        tried=tuple(tried),
+        measured=measured,
+        failure="" if measured else f"no rate that was tried keeps the limit of {limit_us:.0f} µs",
+    )
+
+
+class _Server:
+    """The server under LoadGen's load at several rates."""
+
+    def __init__(self, request: EvaluationRequest, pipeline: Pipeline, limit_us: float) -> None:
+        self._request = request
+        self._pipeline = pipeline
+        self._limit_us = limit_us
+
+    def tried(self, rate_per_s: float) -> Tried:
+        """What comes of a short run."""
+        return _tried(rate_per_s, self.run(rate_per_s, SHORT * self._request.duration_s))
+
+    def run(self, rate_per_s: float, duration_s: float) -> Measured:
+        """A run at this rate."""
+        server = partial(
+            BatchingServer,
+            self._pipeline,
+            max_batch=min(self._request.max_batch, self._pipeline.model.sizes[-1]),
+            max_wait_us=self._request.max_wait_us,
+        )
+        load = Load(
+            "server",
+            self._request.seeds,
+            duration_s,
+            rate_per_s=rate_per_s,
+            limit_us=self._limit_us,
+            percentile=self._request.percentile,
+        )
+        said, system = run_load(load, self._pipeline, server)
+        return measured_run("server", said, system.batches)
+
+
+def _tried(rate_per_s: float, measured: Measured) -> Tried:
+    p99_us = measured.latency.p99_us if measured.latency else 0.0
+    return Tried(rate_per_s=rate_per_s, p99_us=p99_us, valid=measured.validity.valid)

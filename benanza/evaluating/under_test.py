@@ -1,0 +1,155 @@
+"""The system under test: it takes LoadGen's requests, makes batches of them, and answers.
+
+The server has a queue and one thread that answers: a batch starts once it is full, or once its
+first request has waited for as long as it may. Other scenarios are answered in the thread that
+asks, in batches of the size that was found to be best.
+"""
+
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from benanza.evaluating.pipeline import Answered, Pipeline
+
+
+class Query(NamedTuple):
+    """A sample that is asked for: LoadGen's id, the sample's index, and when it came, in
+    nanoseconds of `time.perf_counter_ns`.
+    """
+
+    id: int
+    index: int
+    came_ns: int
+
+
+class Batch(NamedTuple):
+    """Queries that were answered together."""
+
+    queries: Sequence[Query]
+    answered: Answered
+
+
+Complete = Callable[[Sequence[Query]], None]
+"""Tells LoadGen that queries are answered."""
+
+
+class SystemUnderTest(ABC):
+    """Answers queries by a pipeline. What is raised meanwhile is kept as `raised`, and all other
+    queries are answered at once, as LoadGen waits for each of them.
+    """
+
+    def __init__(self, pipeline: Pipeline, complete: Complete, *, keeps: bool = False) -> None:
+        self.batches: list[Batch] = []
+        self.results: dict[int, Any] = {}
+        self.raised: BaseException | None = None
+        self._pipeline = pipeline
+        self._complete = complete
+        self._keeps = keeps
+
+    def issue(self, samples: Sequence[Any]) -> None:
+        """Takes LoadGen's `QuerySample`s."""
+        came = time.perf_counter_ns()
+        self.take([Query(sample.id, sample.index, came) for sample in samples])
+
+    @abstractmethod
+    def take(self, queries: Sequence[Query]) -> None:
+        """Answers queries, or sees to it that they are."""
+
+    def flush(self) -> None:
+        """No more queries come."""
+
+    def close(self) -> None:
+        """Ends what was started."""
+
+    def answer(self, queries: Sequence[Query]) -> None:
+        """Answers queries as one batch."""
+        if self.raised is None:
+            try:
+                answered = self._pipeline.answer([query.index for query in queries])
+                if self._keeps:
+                    indices = (query.index for query in queries)
+                    self.results |= dict(zip(indices, answered.results, strict=True))
+                # LoadGen has the results' place, which nothing reads; large ones aren't kept.
+                self.batches.append(Batch(queries, answered._replace(results=[])))
+            except BaseException as error:  # noqa: BLE001  # an interruption as well
+                self.raised = error
+        self._complete(queries)
+
+
+class InTurn(SystemUnderTest):
+    """Answers all that it is asked for at once, in batches of up to so many samples."""
+
+    def __init__(
+        self, pipeline: Pipeline, complete: Complete, batch: int, *, keeps: bool = False
+    ) -> None:
+        super().__init__(pipeline, complete, keeps=keeps)
+        self._batch = batch
+
+    def take(self, queries: Sequence[Query]) -> None:
+        """Answers before it returns."""
+        for start in range(0, len(queries), self._batch):
+            self.answer(queries[start : start + self._batch])
+
+
+class BatchingServer(SystemUnderTest):
+    """Answers by a thread of its own, which makes batches of what waits."""
+
+    def __init__(
+        self, pipeline: Pipeline, complete: Complete, max_batch: int, max_wait_us: float
+    ) -> None:
+        super().__init__(pipeline, complete)
+        self._max_batch = max_batch
+        self._max_wait_ns = int(1_000 * max_wait_us)
+        self._waiting: deque[Query] = deque()
+        self._changed = threading.Condition()
+        self._ends = False
+        self._thread = threading.Thread(target=self._work, name="server", daemon=True)
+        self._thread.start()
+
+    def take(self, queries: Sequence[Query]) -> None:
+        """Puts them into the queue."""
+        with self._changed:
+            self._waiting.extend(queries)
+            self._changed.notify()
+
+    def flush(self) -> None:
+        """What waits for others needn't any longer."""
+        with self._changed:
+            self._max_wait_ns = 0
+            self._changed.notify()
+
+    def close(self) -> None:
+        """Answers what waits, and ends the thread."""
+        with self._changed:
+            self._ends = True
+            self._changed.notify()
+        self._thread.join()
+
+    def _work(self) -> None:
+        while batch := self._next():
+            self.answer(batch)
+
+    def _next(self) -> list[Query]:
+        """The next batch, once it may start; empty at the end."""
+        with self._changed:
+            while not self._may_start():
+                if self._ends and not self._waiting:
+                    return []
+                self._changed.wait(self._left_s())
+            size = min(len(self._waiting), self._max_batch)
+            return [self._waiting.popleft() for _ in range(size)]
+
+    def _may_start(self) -> bool:
+        if not self._waiting:
+            return False
+        return self._ends or len(self._waiting) >= self._max_batch or self._left_s() == 0.0
+
+    def _left_s(self) -> float | None:
+        """For how long the first query may still wait; `None` if there is none."""
+        if not self._waiting:
+            return None
+        waited = time.perf_counter_ns() - self._waiting[0].came_ns
+        return max(0, self._max_wait_ns - waited) / 1e9

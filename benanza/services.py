@@ -54,8 +54,8 @@ SERVICES = {
         CONSUMER_GROUPS[AGENT],
         process=AGENT,
         core="benanza.agents.core:evaluated_on",
-        step="benanza.agents.step:agent_step",
-        serve="benanza.agents.service:serve",
+        step="benanza.agents.serving.step:agent_step",
+        serve="benanza.agents.serving.service:serve",
     ),
     ANALYZER: ServiceParts(
         CONSUMER_GROUPS[ANALYZER],

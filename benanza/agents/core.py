@@ -25,7 +25,7 @@ class Agent(NamedTuple):
     system: System
 
 
-class Outcome(NamedTuple):
+class EvaluationOutcome(NamedTuple):
     """What came of an evaluation: the fields of `ModelEvaluated` of these names."""
 
     figures: Mapping[str, float] = {}
@@ -66,13 +66,14 @@ def taken(requested: EvaluationRequested, agent: Agent, at: datetime) -> Evaluat
 
 
 def evaluated_on(
-    requested: EvaluationRequested, agent: Agent, outcome: Outcome, at: datetime
+    requested: EvaluationRequested, agent: Agent, outcome: EvaluationOutcome, at: datetime
 ) -> ModelEvaluated:
     """The result, of the same id whichever agent of the system has it."""
     return ModelEvaluated(
         event_id=event_id("ModelEvaluated", requested.event_id, agent.system.system_id),
         evaluation_id=requested.event_id,
         model_id=requested.model_id,
+        name=requested.published.name,
         system=agent.system,
         agent_id=agent.agent_id,
         agent=agent.name,

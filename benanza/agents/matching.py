@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion
 
-from benanza.results.agents import Refusal, Unmet
+from benanza.agents.results import Refusal, Unmet
 from benanza_backbone.errors import BenanzaError
 from benanza_schemas.events import AgentAnnounced, Constraints, System
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from benanza.agents.known_agents import KnownAgent, known_agents
 from benanza.agents.matching import version_of
-from benanza.results.agents import (
+from benanza.agents.results import (
     Agents,
     AgentStatus,
     EvaluationOnSystem,

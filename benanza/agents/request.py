@@ -9,12 +9,12 @@ from benanza.agents.known_agents import at_work, known_agents
 from benanza.agents.matching import check, matched
 from benanza.agents.options import options_of
 from benanza.agents.progress import unanswered
+from benanza.agents.results import Refusal, RequestedEvaluation
 from benanza.evaluating.request import EvaluationRequest
 from benanza.installation.configured import configured_log
 from benanza.publishing.asked_models import asked_models
 from benanza.publishing.publish import PublishRequest, fetched_events
 from benanza.request import RunRequest
-from benanza.results.agents import Refusal, RequestedEvaluation
 from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.service.processor import as_message

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from benanza.agents.isolated import evaluate_apart
-from benanza.agents.service import serve
-from benanza.agents.this_machine import AgentHas, Memory
+from benanza.agents.serving.isolated import evaluate_apart
+from benanza.agents.serving.service import serve
+from benanza.agents.serving.this_machine import AgentHas, DeviceBytes
 from benanza.commands.running.serve import say, settings_of_service
 from benanza_backbone.clock import now
 from benanza_schemas.consumer_groups import AGENT
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str]) -> int:
         name=f"{name}:{os.getpid()}",
         device=device,
         systems=(system(kind),),
-        memory=lambda: Memory(2, 1),
+        memory=lambda: DeviceBytes(2, 1),
         takes_turns_on=(device,),
     )
     settings = settings_of_service()

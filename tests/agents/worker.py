@@ -1,4 +1,4 @@
-"""A process that evaluates as `benanza.agents.worker` does, or only sleeps, and keeps a journal.
+"""A process that evaluates as that of an agent does, or only sleeps, and keeps a journal.
 
 A line of the journal says that an evaluation began or ended on a device. Who begins while a process
 that has begun and not ended on the same device is still alive says so.
@@ -9,8 +9,8 @@ import sys
 import time
 from pathlib import Path
 
-from benanza.agents.core import Outcome
-from benanza.agents.messages import (
+from benanza.agents.core import EvaluationOutcome
+from benanza.agents.serving.messages import (
     MOST_BYTES,
     EvaluateModel,
     ModelWasEvaluated,
@@ -37,11 +37,11 @@ def main(agent: int) -> None:
     frames.send(agent, encoder.encode(ModelWasEvaluated(dict(figures), report, failure)))
 
 
-def _outcome(request: EvaluateModel) -> Outcome:
+def _outcome(request: EvaluateModel) -> EvaluationOutcome:
     if sleep_s := os.environ.get(SLEEP_S):
         time.sleep(float(sleep_s))
-        return Outcome({"slept_s": float(sleep_s)})
-    from benanza.agents.worker import evaluated_in_file
+        return EvaluationOutcome({"slept_s": float(sleep_s)})
+    from benanza.agents.serving.worker import evaluated_in_file
 
     return evaluated_in_file(request)
 

@@ -18,7 +18,7 @@ from benanza.cli import cli
 from benanza_backbone import settings
 from benanza_backbone.clickhouse.connection import parse_address
 from benanza_backbone.confining.confine import MEMORY_BYTES
-from benanza_runner.device_turn import FOLDER
+from benanza_runner.isolation.device_turn import FOLDER
 from tests.deploy.compose import BESIDE_BYTES, COMPOSE, OURS, ROOT, SERVICES, seconds
 from tests.deploy.image import Dockerfile
 
@@ -247,7 +247,7 @@ def test_what_reads_a_model_has_the_memory_that_it_may_take() -> None:
 def test_what_measures_shares_its_processors_with_nobody_but_in_turns() -> None:
     sets = {name: _processors(service["cpuset"]) for name, service in SERVICES.items()}
     in_turns = {name for name in SERVICES if _turns(name)}
-    assert in_turns == {"runner", "agent"}
+    assert in_turns == {"runner", "runner-gpu", "agent"}
     for runner in RUNNERS:
         for name, others in sets.items():
             alone = name == runner or {name, runner} <= in_turns

@@ -6,7 +6,7 @@ import click
 
 from benanza.commands.options import Format, format_option, print_json
 from benanza.commands.startup import settings_of
-from benanza.render.agents import print_agents
+from benanza.render.answers.agents import print_agents
 from benanza.render.table import console
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from benanza.agents.results import RequestedEvaluation, RequestedEvaluations
 from benanza.commands.options import (
     FAILED,
     PARTIAL,
@@ -18,9 +19,8 @@ from benanza.commands.options import (
 )
 from benanza.commands.startup import settings_of
 from benanza.evaluating.request import SCENARIOS, EvaluationRequest, Scenario
-from benanza.render.agents import print_evaluations, print_requested
+from benanza.render.answers.agents import print_evaluations, print_requested
 from benanza.render.table import console
-from benanza.results.agents import RequestedEvaluation, RequestedEvaluations
 from benanza_backbone.settings import Settings, kafka_of
 from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.events import Constraints

@@ -115,7 +115,7 @@ def agent(ctx: click.Context, *, frameworks: tuple[str, ...]) -> None:
       benanza serve agent
       benanza serve agent --framework onnxruntime
     """
-    from benanza.agents.this_machine import this_machine
+    from benanza.agents.serving.this_machine import this_machine
 
     settings = settings_of_service()
     _run(ctx, AGENT, settings, has=this_machine(frameworks))

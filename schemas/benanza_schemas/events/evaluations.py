@@ -98,12 +98,13 @@ class ModelEvaluated(TimedEvent, frozen=True, kw_only=True):
     """What came of an evaluation on a system. Topic `evaluated`, key `evaluation_id`.
 
     The id follows from the evaluation and the system, so there is one of each. `figures` are what
-    was found, in the units that their names say; `report` is the whole of it as JSON. `failure`
-    says why there is nothing.
+    was found, in the units that their names say; `report` is the whole of it as JSON. `name` is the
+    model's. `failure` says why there is nothing.
     """
 
     evaluation_id: Hash
     model_id: Hash
+    name: Name
     system: System
     agent_id: Hash
     agent: Name

@@ -10,10 +10,11 @@ from pathlib import Path
 
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
-from benanza_runner import device_turn, nvidia
+from benanza_runner import nvidia
 from benanza_runner.cpu import available_cores
 from benanza_runner.cuda.available import why_unavailable
-from benanza_runner.device_turn import LONGEST_TURN_S, DeviceTurn
+from benanza_runner.isolation import device_turn
+from benanza_runner.isolation.device_turn import LONGEST_TURN_S, DeviceTurn
 from benanza_runner.isolation.isolated_runtime import IsolatedRuntime, WorkerLimits
 from benanza_runner.isolation.memory import SHARE, free_bytes
 from benanza_runner.isolation.worker_pool import WorkerPool

@@ -9,7 +9,7 @@ import msgspec
 
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.worker.process import WorkerError, WorkerProcess
-from benanza_runner.device_turn import DeviceTakenError, DeviceTurn
+from benanza_runner.isolation.device_turn import DeviceTakenError, DeviceTurn
 from benanza_runner.isolation.memory import PROCESS_BYTES, SHARE, free_bytes, needed_bytes
 from benanza_runner.isolation.messages import (
     MOST_REPLY_BYTES,

@@ -10,7 +10,7 @@ from threading import Thread, Timer
 
 import pytest
 
-from benanza_runner.device_turn import DeviceTakenError, DeviceTurn, cores, shared_folder
+from benanza_runner.isolation.device_turn import DeviceTakenError, DeviceTurn, cores, shared_folder
 from benanza_runner.isolation.isolated_runtime import IsolatedRuntime, RuntimeStartError
 from tests.runner.fake_runtime import FakeRuntime
 
@@ -75,7 +75,7 @@ def left_behind(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     text = f"""
 import os, signal, subprocess, sys
 from pathlib import Path
-from benanza_runner.device_turn import DeviceTurn
+from benanza_runner.isolation.device_turn import DeviceTurn
 turn = DeviceTurn(["gpu"], alone=True, folder=Path({str(folder)!r}))
 turn.__enter__()
 subprocess.Popen(["cat"], pass_fds=turn.files, stdout=subprocess.DEVNULL)

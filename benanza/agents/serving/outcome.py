@@ -4,11 +4,11 @@ import json
 
 import msgspec
 
-from benanza.agents.core import Outcome
+from benanza.agents.core import EvaluationOutcome
 from benanza.evaluating.results import Evaluation, Percentiles
 
 
-def outcome_of(evaluation: Evaluation) -> Outcome:
+def outcome_of(evaluation: Evaluation) -> EvaluationOutcome:
     """The figures have their units in their names; the report lacks single samples."""
     report = msgspec.structs.replace(
         evaluation,
@@ -16,7 +16,7 @@ def outcome_of(evaluation: Evaluation) -> Outcome:
             msgspec.structs.replace(times, samples_us=()) for times in evaluation.service
         ),
     )
-    return Outcome(
+    return EvaluationOutcome(
         figures=_figures(evaluation),
         report=json.dumps(report.to_dict()),
         failure=evaluation.failure,

@@ -1,15 +1,15 @@
 """The process in which a model is evaluated, so that one that fails takes nothing else along.
 
-It is started as `python -m benanza.agents.worker FD`. FD is the file descriptor of a socket to the
-agent. Standard input is a pipe that closes when the agent ends, however it ends.
+It is started as `python -m benanza.agents.serving.worker FD`. FD is the file descriptor of a
+socket to the agent. Standard input is a pipe that closes when the agent ends, however it ends.
 """
 
 import signal
 import sys
 from importlib.metadata import entry_points
 
-from benanza.agents.core import Outcome
-from benanza.agents.messages import (
+from benanza.agents.core import EvaluationOutcome
+from benanza.agents.serving.messages import (
     MOST_BYTES,
     Answered,
     Asked,
@@ -62,22 +62,22 @@ def _described(frameworks: tuple[str, ...]) -> FrameworksDescribed:
     return FrameworksDescribed(tuple(systems), failures)
 
 
-def evaluated_in_file(request: EvaluateModel) -> Outcome:
+def evaluated_in_file(request: EvaluateModel) -> EvaluationOutcome:
     """What comes of it; whatever goes wrong is an outcome."""
-    # Slow to import, and a description does without.
-    from benanza.agents.options import request_of
-    from benanza.agents.outcome import outcome_of
-    from benanza.evaluating.evaluate import evaluated
-
     limits = Limits(request.model_bytes, request.nodes, request.tensor_elements)
     try:
+        # Slow to import, and a description does without.
+        from benanza.agents.options import request_of
+        from benanza.agents.serving.outcome import outcome_of
+        from benanza.evaluating.evaluate import evaluated
+
         return outcome_of(evaluated(request_of(request.requested, request.path), limits=limits))
     except BenanzaError as error:
-        return Outcome(failure=str(error))
+        return EvaluationOutcome(failure=str(error))
     except MemoryError:
-        return Outcome(failure="there is not enough memory for it")
+        return EvaluationOutcome(failure="there is not enough memory for it")
     except Exception as error:  # noqa: BLE001  # a defect in one model must not cost the others
-        return Outcome(failure=short_reason(f"{type(error).__name__}: {error}"))
+        return EvaluationOutcome(failure=short_reason(f"{type(error).__name__}: {error}"))
 
 
 if __name__ == "__main__":

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import psutil
 
-from benanza.agents.isolated import described_apart
+from benanza.agents.serving.isolated import described_apart
 from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
-from benanza_runner import device_turn
+from benanza_runner.isolation import device_turn
 from benanza_runner.isolation.memory import free_bytes
 from benanza_runner.monitoring.gpu_state import gpu_memory
 from benanza_schemas.events import System, device, event_id
@@ -20,8 +20,8 @@ from benanza_schemas.one_line import one_line
 log = logging.getLogger(__name__)
 
 
-class Memory(NamedTuple):
-    """The memory of a device, in bytes."""
+class DeviceBytes(NamedTuple):
+    """The memory of a device."""
 
     total_bytes: int
     free_bytes: int
@@ -34,7 +34,7 @@ class AgentHas(NamedTuple):
     name: str
     device: str
     systems: tuple[System, ...]
-    memory: Callable[[], Memory]
+    memory: Callable[[], DeviceBytes]
     takes_turns_on: tuple[str, ...]
 
 
@@ -68,9 +68,9 @@ def this_machine(frameworks: Sequence[str]) -> AgentHas:
     )
 
 
-def _memory() -> Memory:
-    return Memory(psutil.virtual_memory().total, free_bytes())
+def _memory() -> DeviceBytes:
+    return DeviceBytes(psutil.virtual_memory().total, free_bytes())
 
 
-def _gpu_memory() -> Memory:
-    return Memory(*gpu_memory())
+def _gpu_memory() -> DeviceBytes:
+    return DeviceBytes(*gpu_memory())

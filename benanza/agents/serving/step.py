@@ -6,11 +6,11 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple
 
-from benanza.agents.core import Agent, Outcome, evaluated_on, given_up, is_asked, taken
-from benanza.agents.isolated import Evaluate, evaluate_apart
-from benanza.agents.known_evaluations import KnownEvaluations
+from benanza.agents.core import Agent, EvaluationOutcome, evaluated_on, given_up, is_asked, taken
 from benanza.agents.matching import unmet
-from benanza.agents.model_file import write_model
+from benanza.agents.serving.isolated import Evaluate, evaluate_apart
+from benanza.agents.serving.known_evaluations import KnownEvaluations
+from benanza.agents.serving.model_file import write_model
 from benanza_backbone.clock import Clock
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import EventLog
@@ -103,13 +103,13 @@ class Evaluations:
             return True
         return False
 
-    def _outcome(self, requested: EvaluationRequested) -> Outcome:
+    def _outcome(self, requested: EvaluationRequested) -> EvaluationOutcome:
         lacking = unmet(requested.constraints, self._announced())
         why = given_up(self._agent, self._known.takers(requested.event_id)) or "; ".join(
             map(str, lacking)
         )
         if why:
-            return Outcome(failure=why)
+            return EvaluationOutcome(failure=why)
         began = taken(requested, self._agent, self._clock())
         self._log.append([as_message(began)])
         with tempfile.TemporaryDirectory(prefix="benanza-agent-") as folder:
@@ -117,5 +117,5 @@ class Evaluations:
             try:
                 write_model(requested.published, path, self._at.limits, self._at.allowed)
             except ModelError as error:
-                return Outcome(failure=str(error))
+                return EvaluationOutcome(failure=str(error))
             return self._at.evaluate(requested, path, self._at.limits, self._at.files)

@@ -4,8 +4,8 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benanza.agents.core import Outcome
-from benanza.agents.messages import (
+from benanza.agents.core import EvaluationOutcome
+from benanza.agents.serving.messages import (
     MOST_BYTES,
     Answered,
     Asked,
@@ -19,17 +19,17 @@ from benanza.agents.messages import (
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.worker.process import WorkerError, WorkerProcess
 from benanza_ingest.limits import Limits
-from benanza_runner.device_turn import LONGEST_TURN_S
+from benanza_runner.isolation.device_turn import LONGEST_TURN_S
 from benanza_runner.isolation.isolated_runtime import SECRET
 from benanza_runner.reasons import short_reason
 from benanza_schemas.events import EvaluationRequested
 
-WORKER_MODULE = "benanza.agents.worker"
+WORKER_MODULE = "benanza.agents.serving.worker"
 
 DESCRIBE_S = 120.0
 """Frameworks take so many seconds at most to say their versions: they are imported for it."""
 
-Evaluate = Callable[[EvaluationRequested, Path, Limits, Sequence[int]], Outcome]
+Evaluate = Callable[[EvaluationRequested, Path, Limits, Sequence[int]], EvaluationOutcome]
 """The type of `evaluate_apart`."""
 
 
@@ -39,7 +39,7 @@ def evaluate_apart(
     limits: Limits,
     files: Sequence[int],
     module: str = WORKER_MODULE,
-) -> Outcome:
+) -> EvaluationOutcome:
     """Evaluates the model in this file in a process that inherits these file descriptors.
 
     However the process ends, that is an outcome. It runs `module`, which answers as `worker` does.
@@ -50,10 +50,10 @@ def evaluate_apart(
     try:
         answer = _asked(request, LONGEST_TURN_S, files, module)
     except WorkerError as error:
-        return Outcome(failure=_ending(error))
+        return EvaluationOutcome(failure=_ending(error))
     if not isinstance(answer, ModelWasEvaluated):
-        return Outcome(failure=f"the process answered with a {type(answer).__name__}")
-    return Outcome(answer.figures, answer.report, answer.failure)
+        return EvaluationOutcome(failure=f"the process answered with a {type(answer).__name__}")
+    return EvaluationOutcome(answer.figures, answer.report, answer.failure)
 
 
 def described_apart(frameworks: Sequence[str]) -> FrameworksDescribed:

@@ -3,14 +3,14 @@
 from rich.console import Console
 from rich.text import Text
 
-from benanza.render.systems import ID_SHOWN
-from benanza.render.table import Column, fitted, names, printable
-from benanza.results.agents import (
+from benanza.agents.results import (
     Agents,
     EvaluationOnSystem,
     RequestedEvaluation,
     RequestedEvaluations,
 )
+from benanza.render.systems import ID_SHOWN
+from benanza.render.table import Column, fitted, names, printable
 
 GIGABYTE = 1e9
 

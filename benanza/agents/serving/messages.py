@@ -32,7 +32,7 @@ class EvaluateModel(msgspec.Struct, frozen=True, tag=True):
 
 
 class ModelWasEvaluated(msgspec.Struct, frozen=True, tag=True):
-    """What came of it, as in `core.Outcome`."""
+    """What came of it, as in `core.EvaluationOutcome`."""
 
     figures: dict[str, float]
     report: str

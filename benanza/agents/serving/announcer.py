@@ -4,7 +4,7 @@ import logging
 from threading import Event, Thread
 
 from benanza.agents.known_agents import INTERVAL_S
-from benanza.agents.this_machine import AgentHas
+from benanza.agents.serving.this_machine import AgentHas
 from benanza_backbone.clock import Clock
 from benanza_backbone.closing import Closing
 from benanza_backbone.errors import BenanzaError

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from benanza.agents.announcer import Announcer, announcement
 from benanza.agents.core import Agent
-from benanza.agents.isolated import Evaluate, evaluate_apart
 from benanza.agents.known_agents import INTERVAL_S
-from benanza.agents.step import At, agent_step
-from benanza.agents.this_machine import AgentHas
+from benanza.agents.serving.announcer import Announcer, announcement
+from benanza.agents.serving.isolated import Evaluate, evaluate_apart
+from benanza.agents.serving.step import At, agent_step
+from benanza.agents.serving.this_machine import AgentHas
 from benanza_backbone.clock import now
 from benanza_backbone.kafka.log import KafkaEventLog
 from benanza_backbone.service.process import Service, Started
@@ -16,7 +16,7 @@ from benanza_backbone.service.step import Step
 from benanza_backbone.settings import Settings, kafka_of
 from benanza_ingest.limits import limits_of
 from benanza_ingest.reading.allowed import allowed_of
-from benanza_runner.device_turn import LONGEST_TURN_S, DeviceTurn
+from benanza_runner.isolation.device_turn import LONGEST_TURN_S, DeviceTurn
 from benanza_schemas.consumer_groups import AGENT, agent_group
 from benanza_schemas.events import System
 

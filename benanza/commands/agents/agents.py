@@ -13,13 +13,15 @@ from benanza.render.table import console
 @click.command()
 @format_option
 def agents(*, output: Format) -> None:
-    """The agents that evaluate models for others: devices, frameworks, memory.
+    """Who evaluates models for others, and with what.
 
-    Those too that are gone, for an hour. Needs BENANZA_KAFKA. benanza serve agent starts one.
+    Device, frameworks and free memory of each agent; those too that are gone, for an hour. Needs
+    BENANZA_KAFKA. benanza serve agent starts one.
 
     \b
     Examples:
-      BENANZA_KAFKA=localhost:9092 benanza agents
+      benanza agents
+      benanza agents --format json
     """
     from benanza.agents.progress import agents as find_agents
     from benanza.installation.configured import configured_log

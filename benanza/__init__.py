@@ -3,6 +3,7 @@
 from benanza.api import (
     advise,
     bounds,
+    evaluate,
     explain,
     gate,
     generation,
@@ -23,6 +24,7 @@ __all__ = [
     "BenanzaError",
     "advise",
     "bounds",
+    "evaluate",
     "explain",
     "gate",
     "generation",

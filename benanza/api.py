@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TypeVar, overload
 
 from benanza import arguments
+from benanza.evaluating.request import EvaluationRequest, Scenario, Seeds
+from benanza.evaluating.results import EvaluatedModel
 from benanza.gating.results import Gate
 from benanza.predicting.results import PredictedBounds
 from benanza.quantised.worth import QuantisationWorths
@@ -400,6 +402,52 @@ def profile(
     if profiles.errors:
         raise BenanzaError("; ".join(failed.reason for failed in profiles.errors))
     return _shown(profiles)
+
+
+@in_turn
+def evaluate(
+    model: ModelSource,
+    *,
+    framework: str = "onnxruntime",
+    scenario: Scenario = "single-stream",
+    precision: Precision = "fp32",
+    dims: Mapping[str, int] | None = None,
+    values: Mapping[str, Values] | None = None,
+    duration_s: float = 10.0,
+    max_batch: int = 8,
+    max_wait_ms: float = 2.0,
+    limit_ms: float | None = None,
+    rate: float | None = None,
+    streams: int = 8,
+    seed: int = 0,
+    data: ModelSource | None = None,
+) -> EvaluatedModel:
+    """A model in a framework under the load of a scenario of MLPerf's LoadGen, beside its bound.
+
+    The arguments are the options of `benanza evaluate`. What LoadGen says of the run is in
+    `evaluation.measured.validity`. Raises `BenanzaError` for an argument that can't be, as
+    `profile` does, without the extra `evaluate`, and where nothing could be measured.
+    """
+    from benanza.evaluating.command import evaluate as run_evaluation
+
+    request = EvaluationRequest(
+        model=arguments.model_text("model", model),
+        framework=framework,
+        precision=arguments.optional_precision("precision", precision) or "fp32",
+        scenario=arguments.scenario_choice("scenario", scenario),
+        dims=arguments.bound(dims, values),
+        seeds=Seeds(*[arguments.whole_number("seed", seed, least=0)] * 3),
+        duration_s=arguments.ratio("duration_s", duration_s) or 10.0,
+        max_batch=arguments.whole_number("max_batch", max_batch),
+        max_wait_us=1_000 * (arguments.price("max_wait_ms", max_wait_ms) or 0.0),
+        limit_us=None if limit_ms is None else 1_000 * (arguments.ratio("limit_ms", limit_ms) or 0),
+        rate_per_s=arguments.ratio("rate", rate),
+        streams=arguments.whole_number("streams", streams),
+    )
+    found = run_evaluation(request, load(arguments.folder("data", data)))
+    if found.evaluation.measured is None:
+        raise BenanzaError(found.evaluation.failure)
+    return _shown(found)
 
 
 @in_turn

@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, TypeVar, get_args
 
+from benanza.evaluating.request import SCENARIOS, Scenario
 from benanza_backbone.errors import BenanzaError
 from benanza_schemas import given_values
 from benanza_schemas.events.derivation import Derivation, Quantised
@@ -197,6 +198,16 @@ def runtime_choice(argument: str, runtime: object) -> str:
 def accounting_choice(argument: str, accounting: object) -> Accounting:
     """Which layers are to be counted."""
     return _choice(argument, accounting, get_args(Accounting))
+
+
+def scenario_choice(argument: str, scenario: object) -> Scenario:
+    """How a model is loaded with requests."""
+    return _choice(argument, scenario, SCENARIOS)
+
+
+def whole_number(argument: str, given: object, least: int = 1) -> int:
+    """A whole number from `least` up."""
+    return _number(argument, given, least)
 
 
 def switch(argument: str, value: object) -> bool:

@@ -35,6 +35,7 @@ from benanza.commands.options import FAILED
 from benanza.commands.publishing.export import export
 from benanza.commands.publishing.publish import publish
 from benanza.commands.publishing.zoo import zoo
+from benanza.commands.running.evaluate import evaluate
 from benanza.commands.running.gate import gate
 from benanza.commands.running.run import run
 from benanza.commands.running.serve import serve
@@ -102,6 +103,7 @@ for command in (
     witness,
     profile,
     gate,
+    evaluate,
     trace,
     advise,
     questions,

@@ -68,6 +68,7 @@ def _begun(
         name=asked.event.name,
         model_id=asked.model_id,
         sha256=asked.event.sha256,
+        dims=dict(asked.dims),
         system=framework.system(),
         configuration=framework.configurations()[0].name,
         loadgen=loadgen_version(),

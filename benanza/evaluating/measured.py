@@ -43,12 +43,24 @@ def measured_run(scenario: Scenario, said: Said, batches: Sequence[Batch]) -> Me
         latency=latency,
         issuing_us=issuing_us,
         queueing=queueing,
+        filling_us=_filling_us(batches),
         computing=computing,
         prepare_us=prepare_us,
         run_us=run_us,
         finish_us=finish_us,
         batches=dict(sorted(sizes.items())),
     )
+
+
+def _filling_us(batches: Sequence[Batch]) -> float:
+    """How long a sample waits on average while nothing runs."""
+    total_ns, samples, free_ns = 0, 0, 0
+    for batch in batches:
+        started = batch.answered.started_ns
+        total_ns += sum(started - max(query.came_ns, free_ns) for query in batch.queries)
+        samples += len(batch.queries)
+        free_ns = batch.answered.finished_ns
+    return total_ns / samples / 1_000
 
 
 def percentiles(times_us: Iterable[float]) -> Percentiles:

@@ -1,11 +1,13 @@
 """What comes of an evaluation."""
 
 from datetime import datetime
+from typing import Literal
 
 import msgspec
 
 from benanza.evaluating.request import EvaluationRequest
 from benanza.results.result import Result
+from benanza_analyzer.answers.kinds import InefficiencyKind
 from benanza_backbone.document import Document
 from benanza_schemas.events import System
 
@@ -70,6 +72,7 @@ class Measured(Document, frozen=True, kw_only=True):
     latency: Percentiles | None
     issuing_us: float
     queueing: Percentiles
+    filling_us: float
     computing: Percentiles
     prepare_us: float
     run_us: float
@@ -80,17 +83,19 @@ class Measured(Document, frozen=True, kw_only=True):
 class Evaluation(Result, frozen=True, kw_only=True):
     """A model in a framework under a scenario.
 
-    `model_id` is that of batch size 1. `service` are the times without load, by batch size, and
-    `not_batched` says why there is but one. `rate_per_s` is that of the server's run; where it was
-    `searched`, the greatest that keeps the limit, by `tried`. `metrics` are what the samples say of
-    the results. `slowed_by` says what else the machine did meanwhile. `failure` says why nothing
-    was measured.
+    `model_id` is that of batch size 1, `dims` holds its other dimensions. `service` are the times
+    without load, by batch size, and `not_batched` says why there is but one. `rate_per_s` is that
+    of the server's run; where it was `searched`, the greatest that keeps the limit, by `tried`.
+    `simulated` is the latency that a simulation predicts at this rate, by `service` alone.
+    `metrics` are what the samples say of the results. `slowed_by` says what else the machine did
+    meanwhile. `failure` says why nothing was measured.
     """
 
     request: EvaluationRequest
     name: str
     model_id: str
     sha256: str
+    dims: dict[str, int]
     system: System
     configuration: str
     loadgen: str
@@ -103,6 +108,71 @@ class Evaluation(Result, frozen=True, kw_only=True):
     searched: bool = False
     tried: tuple[Tried, ...] = ()
     measured: Measured | None = None
+    simulated: Percentiles | None = None
     metrics: dict[str, float] = msgspec.field(default_factory=dict)
     slowed_by: str = ""
     failure: str = ""
+
+
+LoadKind = Literal[
+    "the bound", "the framework", "larger batches", "load", "filling", "queueing", "issuing"
+]
+"""Of a request's mean latency: the bound at batch size 1; what the framework takes more for it
+alone; what batches take more than one sample, alone; what they take more under load; how long the
+request waits for its batch to fill while nothing runs, and while others run; and how long LoadGen
+is behind in issuing it.
+"""
+
+
+class LoadPart(Document, frozen=True, kw_only=True):
+    """A part of a request's mean latency; negative where this is less than the one before."""
+
+    kind: LoadKind
+    us: float
+
+
+class FrameworkLoss(Document, frozen=True, kw_only=True):
+    """How much longer the framework's calls of this kind take than the bound, as it was profiled at
+    batch size 1.
+    """
+
+    kind: InefficiencyKind
+    us: float
+
+
+class EvaluatedModel(Result, frozen=True, kw_only=True):
+    """An evaluation beside bounds: the lowest full ones with fusion under the accounting `full` on
+    the same device, at the same precision.
+
+    `bound_us` is the latency of a request by the bound at `bound_batch`: 1, but of multi-stream as
+    many samples as a request has; of offline there is none. `bound_per_s` are the most samples a
+    second by any batch size that has a bound, `bound_per_s_batch`. Where one is `None`, none is
+    known, and `without_bound` says what to do. `parts` add up to a request's mean latency in the
+    single stream and the server, `losses` to about what the profile of the model in this framework
+    takes more than the bound; they are empty where it was not profiled.
+    """
+
+    evaluation: Evaluation
+    bound_us: float | None
+    bound_batch: int | None
+    bound_per_s: float | None
+    bound_per_s_batch: int | None
+    parts: tuple[LoadPart, ...]
+    losses: tuple[FrameworkLoss, ...]
+    without_bound: str
+
+    @property
+    def latency_ratio(self) -> float | None:
+        """How many times as long as by the bound half of the requests take at most."""
+        measured = self.evaluation.measured
+        if self.bound_us is None or measured is None or measured.latency is None:
+            return None
+        return measured.latency.p50_us / self.bound_us
+
+    @property
+    def throughput_share(self) -> float | None:
+        """Which share of the bound's throughput was had."""
+        measured = self.evaluation.measured
+        if self.bound_per_s is None or measured is None:
+            return None
+        return measured.per_s / self.bound_per_s

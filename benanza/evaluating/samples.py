@@ -1,4 +1,4 @@
-"""The port to a data set: where the samples of an evaluation come from, and what their results mean.
+"""The port to a data set: where samples come from, and what their results mean.
 
 What a sample is before it is pre-processed, only its source knows.
 """

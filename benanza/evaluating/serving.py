@@ -1,5 +1,6 @@
 """The server's scenario: at a rate that is given, or at the greatest that keeps the limit."""
 
+from collections.abc import Sequence
 from functools import partial
 
 import msgspec
@@ -9,7 +10,8 @@ from benanza.evaluating.measured import measured_run
 from benanza.evaluating.pipeline import Pipeline
 from benanza.evaluating.rate import greatest_rate, lower_rates
 from benanza.evaluating.request import EvaluationRequest
-from benanza.evaluating.results import Evaluation, Measured, Tried
+from benanza.evaluating.results import Evaluation, Measured, Percentiles, ServiceTimes, Tried
+from benanza.evaluating.simulated import schedule_us, simulate
 from benanza.evaluating.under_test import BatchingServer
 
 TIMES_ALONE = 10
@@ -23,7 +25,7 @@ def served(evaluation: Evaluation, pipeline: Pipeline) -> Evaluation:
     """The evaluation, whose `service` is known, with what came of the server."""
     request = evaluation.request
     limit_us = request.limit_us or TIMES_ALONE * evaluation.service[0].median_us
-    server = _Server(request, pipeline, limit_us)
+    server = Server(request, pipeline, limit_us)
     tried: list[Tried] = []
     measured: Measured | None = None
     rate = request.rate_per_s or 0.0
@@ -44,28 +46,36 @@ def served(evaluation: Evaluation, pipeline: Pipeline) -> Evaluation:
         searched=request.rate_per_s is None,
         tried=tuple(tried),
         measured=measured,
-        failure="" if measured else f"no rate that was tried keeps the limit of {limit_us:.0f} µs",
+        simulated=server.simulated(rate, evaluation.service) if measured else None,
+        failure="" if measured else _none_keeps(limit_us, tried),
     )
 
 
-class _Server:
+class Server:
     """The server under LoadGen's load at several rates."""
 
     def __init__(self, request: EvaluationRequest, pipeline: Pipeline, limit_us: float) -> None:
         self._request = request
         self._pipeline = pipeline
         self._limit_us = limit_us
+        self._max_batch = min(request.max_batch, pipeline.model.sizes[-1])
 
     def tried(self, rate_per_s: float) -> Tried:
         """What comes of a short run."""
         return _tried(rate_per_s, self.run(rate_per_s, SHORT * self._request.duration_s))
+
+    def simulated(self, rate_per_s: float, service: Sequence[ServiceTimes]) -> Percentiles:
+        """What a whole run at this rate is predicted to take."""
+        request = self._request
+        arrivals_us = schedule_us(request.seeds.schedule, rate_per_s, request.duration_s)
+        return simulate(arrivals_us, service, self._max_batch, request.max_wait_us).latency
 
     def run(self, rate_per_s: float, duration_s: float) -> Measured:
         """A run at this rate."""
         server = partial(
             BatchingServer,
             self._pipeline,
-            max_batch=min(self._request.max_batch, self._pipeline.model.sizes[-1]),
+            max_batch=self._max_batch,
             max_wait_us=self._request.max_wait_us,
         )
         load = Load(
@@ -78,6 +88,14 @@ class _Server:
         )
         said, system = run_load(load, self._pipeline, server)
         return measured_run("server", said, system.batches)
+
+
+def _none_keeps(limit_us: float, tried: Sequence[Tried]) -> str:
+    limit_ms, rate, p99_ms = limit_us / 1_000, tried[-1].rate_per_s, tried[-1].p99_us / 1_000
+    return (
+        f"no rate keeps the limit of {limit_ms:.2f} ms: at {rate:.1f} requests/s 99 of 100 were "
+        f"answered within {p99_ms:.2f} ms; give a longer --limit-ms"
+    )
 
 
 def _tried(rate_per_s: float, measured: Measured) -> Tried:

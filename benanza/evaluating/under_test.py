@@ -58,9 +58,11 @@ class SystemUnderTest(ABC):
     def take(self, queries: Sequence[Query]) -> None:
         """Answers queries, or sees to it that they are."""
 
+    @abstractmethod
     def flush(self) -> None:
         """No more queries come."""
 
+    @abstractmethod
     def close(self) -> None:
         """Ends what was started."""
 
@@ -72,7 +74,7 @@ class SystemUnderTest(ABC):
                 if self._keeps:
                     indices = (query.index for query in queries)
                     self.results |= dict(zip(indices, answered.results, strict=True))
-                # LoadGen has the results' place, which nothing reads; large ones aren't kept.
+                # Results may be large, and there are as many as requests.
                 self.batches.append(Batch(queries, answered._replace(results=[])))
             except BaseException as error:  # noqa: BLE001  # an interruption as well
                 self.raised = error
@@ -92,6 +94,12 @@ class InTurn(SystemUnderTest):
         """Answers before it returns."""
         for start in range(0, len(queries), self._batch):
             self.answer(queries[start : start + self._batch])
+
+    def flush(self) -> None:
+        """Nothing waits."""
+
+    def close(self) -> None:
+        """Nothing was started."""
 
 
 class BatchingServer(SystemUnderTest):

@@ -98,7 +98,11 @@ class LowestBounds:
 
         Raises `BenanzaError` as the store's queries do.
         """
-        key = event.model_id, event.precision, device(event.system)
+        return self.at(event.model_id, event.precision, device(event.system))
+
+    def at(self, model_id: str, precision: Precision, where: str) -> Beside:
+        """That of a model at a precision on a device. Raises likewise."""
+        key = model_id, precision, where
         if key not in self._found:
             self._found[key] = self._read(*key)
         return self._found[key]

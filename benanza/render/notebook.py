@@ -1,9 +1,11 @@
 """Tables in a notebook for what the Python API returns."""
 
+from benanza.evaluating.results import EvaluatedModel
 from benanza.gating.results import Gate
 from benanza.predicting.results import PredictedBounds
 from benanza.quantised.worth import QuantisationWorths
 from benanza.render.answers.advise import advice_html
+from benanza.render.answers.evaluation import evaluation_html
 from benanza.render.answers.explain import explanations_html
 from benanza.render.answers.gate import gate_html
 from benanza.render.answers.generation import generation_html
@@ -51,6 +53,7 @@ def show_tables() -> None:
     SHOWN_BY[Generation] = generation_html
     SHOWN_BY[Profiles] = profiles_html
     SHOWN_BY[Gate] = gate_html
+    SHOWN_BY[EvaluatedModel] = evaluation_html
     SHOWN_BY[Advised] = advice_html
     SHOWN_BY[Answers] = answers_html
     SHOWN_BY[Published] = published_html

@@ -36,6 +36,7 @@ def test_the_commands_are_those_of_the_interface() -> None:
         "check-config",
         "completion",
         "dead-letters",
+        "evaluate",
         "evaluations",
         "explain",
         "export",

@@ -1,0 +1,162 @@
+"""`benanza evaluate`: a model under load."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from benanza.commands.options import (
+    FAILED,
+    PARTIAL,
+    Format,
+    Model,
+    data_option,
+    dim_option,
+    format_option,
+    print_json,
+)
+from benanza.commands.startup import settings_of
+from benanza.evaluating.request import SCENARIOS, EvaluationRequest, Scenario, Seeds
+from benanza.render.table import console
+from benanza_schemas.element_types import PRECISIONS
+from benanza_schemas.layer import Precision
+
+_POSITIVE = click.FloatRange(min=0, min_open=True)
+
+
+@click.command()
+@click.argument("model", type=Model())
+@click.option(
+    "--framework",
+    default="onnxruntime",
+    metavar="NAME",
+    help="What runs the model: onnxruntime, openvino, pytorch, or one that another package brings.",
+    show_default=True,
+)
+@click.option(
+    "--scenario",
+    type=click.Choice(SCENARIOS),
+    default="single-stream",
+    help="As MLPerf has them: one request after the other; requests of several samples; requests "
+    "at random times; all samples at once.",
+    show_default=True,
+)
+@click.option(
+    "--precision",
+    type=click.Choice(list(PRECISIONS)),
+    default="fp32",
+    show_default=True,
+)
+@click.option(
+    "--duration",
+    "duration_s",
+    type=_POSITIVE,
+    default=10.0,
+    help="For at least so many seconds, and as many requests as LoadGen's checks need.",
+    show_default=True,
+)
+@click.option(
+    "--max-batch",
+    type=click.IntRange(1, 1024),
+    default=8,
+    help="Up to so many samples run at once.",
+    show_default=True,
+)
+@click.option(
+    "--max-wait-ms",
+    type=click.FloatRange(min=0),
+    default=2.0,
+    help="For so long the server waits for a batch to fill.",
+    show_default=True,
+)
+@click.option(
+    "--limit-ms",
+    type=_POSITIVE,
+    help="Within so long the server must answer 99 of 100 requests; by default ten times what one "
+    "takes alone.",
+)
+@click.option(
+    "--rate",
+    "rate_per_s",
+    type=_POSITIVE,
+    help="The server's requests a second; by default the greatest rate that keeps the limit is "
+    "searched.",
+)
+@click.option(
+    "--streams",
+    type=click.IntRange(1, 1024),
+    default=8,
+    help="Samples in a request of multi-stream.",
+    show_default=True,
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**63 - 1),
+    default=0,
+    help="Of LoadGen's choice of samples and of the times of requests.",
+    show_default=True,
+)
+@dim_option
+@data_option
+@format_option
+@click.pass_context
+def evaluate(
+    ctx: click.Context,
+    *,
+    model: str,
+    framework: str,
+    scenario: Scenario,
+    precision: Precision,
+    duration_s: float,
+    max_batch: int,
+    max_wait_ms: float,
+    limit_ms: float | None,
+    rate_per_s: float | None,
+    streams: int,
+    seed: int,
+    dims: tuple[tuple[str, int], ...],
+    data: Path | None,
+    output: Format,
+) -> None:
+    """Runs MODEL in a framework under load, as MLPerf's LoadGen makes it.
+
+    It shows latencies and throughput, queueing apart from computing, and where the model's bound on
+    this device is known, how far from it they are and what stands between. Inputs are made up.
+
+    Exit status: 0 LoadGen calls the run valid; 1 nothing was measured; 3 LoadGen calls it invalid.
+
+    \b
+    Examples:
+      benanza run zoo:shufflenet && benanza evaluate zoo:shufflenet
+      benanza evaluate model.onnx --scenario server --limit-ms 15
+      benanza evaluate model.onnx --scenario server --rate 200 --max-batch 16
+      benanza evaluate model.onnx --scenario offline --framework openvino
+      benanza evaluate model.onnx --scenario multi-stream --format json
+    """
+    from benanza.evaluating.command import evaluate as run_evaluation
+    from benanza.render.answers.evaluation import print_evaluation
+
+    request = EvaluationRequest(
+        model=model,
+        framework=framework,
+        precision=precision,
+        scenario=scenario,
+        dims=dict(dims),
+        seeds=Seeds(seed, seed, seed),
+        duration_s=duration_s,
+        max_batch=max_batch,
+        max_wait_us=1_000 * max_wait_ms,
+        limit_us=None if limit_ms is None else 1_000 * limit_ms,
+        rate_per_s=rate_per_s,
+        streams=streams,
+    )
+    found = run_evaluation(request, settings_of(data))
+    if output == "json":
+        print_json(found)
+    else:
+        print_evaluation(console(sys.stdout), found)
+    measured = found.evaluation.measured
+    if measured is None:
+        ctx.exit(FAILED)
+    if not measured.validity.valid:
+        ctx.exit(PARTIAL)

@@ -1,0 +1,102 @@
+"""An evaluation beside the model's bound on the same device, and what stands between them."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+
+from benanza.evaluating.results import (
+    EvaluatedModel,
+    Evaluation,
+    FrameworkLoss,
+    LoadPart,
+    Measured,
+)
+from benanza.profiling.beside_bound import LowestBounds, beside_bound
+from benanza.results.profile import ModelProfile
+from benanza_analyzer.answers.kinds import InefficiencyKind
+from benanza_backbone.clickhouse.store import Store
+from benanza_backbone.clickhouse.stored_events import stored_profiles
+from benanza_ingest.core import model_id
+from benanza_schemas.events import device
+
+NO_BOUND = "no full bound of it is known on this device"
+
+_BATCHES = "SELECT DISTINCT batch FROM models WHERE sha256 = {sha256:String} ORDER BY batch"
+
+
+def beside(store: Store, evaluation: Evaluation) -> EvaluatedModel:
+    """The evaluation beside what the store has. Raises `BenanzaError` as its queries do."""
+    request, where = evaluation.request, device(evaluation.system)
+    bounds = LowestBounds(store)
+    found: dict[int, float] = {}
+    for row in store.query(_BATCHES, {"sha256": evaluation.sha256}):
+        identity = model_id(evaluation.sha256, row["batch"], evaluation.dims)
+        lowest, _ = bounds.at(identity, request.precision, where)
+        if lowest is not None and lowest.bound.sequential_us:
+            found[row["batch"]] = lowest.bound.sequential_us
+    batch = {"multi-stream": request.streams, "offline": None}.get(request.scenario, 1)
+    bound_us = found.get(batch) if batch else None
+    fastest = max(found, key=lambda size: size / found[size], default=None)
+    lacking = batch if batch not in found else None
+    return EvaluatedModel(
+        evaluation=evaluation,
+        bound_us=bound_us,
+        bound_batch=batch if bound_us else None,
+        bound_per_s=1e6 * fastest / found[fastest] if fastest else None,
+        bound_per_s_batch=fastest,
+        parts=tuple(_parts(evaluation, bound_us)),
+        losses=tuple(_losses(store, bounds, evaluation)) if bound_us else (),
+        without_bound=f"{NO_BOUND} at batch size {lacking}" if lacking else "",
+    )
+
+
+def _parts(evaluation: Evaluation, bound_us: float | None) -> Iterator[LoadPart]:
+    measured = evaluation.measured
+    if measured is None or evaluation.request.scenario not in ("single-stream", "server"):
+        return
+    alone_us = evaluation.service[0].median_us
+    if bound_us is not None:
+        yield LoadPart(kind="the bound", us=bound_us)
+    yield LoadPart(kind="the framework", us=alone_us - (bound_us or 0.0))
+    batches_us = _alone_us(evaluation, measured)
+    yield LoadPart(kind="larger batches", us=batches_us - alone_us)
+    yield LoadPart(kind="load", us=measured.computing.mean_us - batches_us)
+    yield LoadPart(kind="filling", us=measured.filling_us)
+    yield LoadPart(kind="queueing", us=measured.queueing.mean_us - measured.filling_us)
+    yield LoadPart(kind="issuing", us=measured.issuing_us)
+
+
+def _alone_us(evaluation: Evaluation, measured: Measured) -> float:
+    """How long the batches that samples were in would take without load, on average of samples."""
+    ascending = evaluation.service
+
+    def us(size: int) -> float:
+        return next(times.median_us for times in ascending if times.batch >= size)
+
+    return math.fsum(size * count * us(size) for size, count in measured.batches.items()) / (
+        measured.samples
+    )
+
+
+def _losses(store: Store, bounds: LowestBounds, evaluation: Evaluation) -> Iterator[FrameworkLoss]:
+    profile = _profile(store, bounds, evaluation)
+    saved: dict[InefficiencyKind, float] = defaultdict(float)
+    for part in profile.parts if profile else ():
+        if part.kind != "timing each call":
+            saved[part.kind] += part.saved_us
+    for kind, us in sorted(saved.items(), key=lambda item: -item[1]):
+        yield FrameworkLoss(kind=kind, us=us)
+
+
+def _profile(store: Store, bounds: LowestBounds, evaluation: Evaluation) -> ModelProfile | None:
+    """The newest profile of the model in the same version of the framework and configuration."""
+    events = [
+        event
+        for event in stored_profiles(store, evaluation.model_id)
+        if event.system == evaluation.system
+        and event.precision == evaluation.request.precision
+        and event.configuration == evaluation.configuration
+        and event.calls
+    ]
+    newest = max(events, key=lambda event: event.profiled_at, default=None)
+    return beside_bound(bounds, evaluation.name, newest, events) if newest else None

@@ -1,0 +1,130 @@
+"""A model under load, for people."""
+
+from collections.abc import Iterator
+
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from benanza.evaluating.results import EvaluatedModel, Evaluation, Measured, Percentiles
+from benanza.render.table import Column, html, printable, table
+from benanza.render.units import TimeUnit, plural, time_unit
+
+
+def print_evaluation(console: Console, model: EvaluatedModel) -> None:
+    """Prints what came of it."""
+    for part in _shown(model, plain=not console.is_terminal):
+        console.print(part)
+
+
+def evaluation_html(model: EvaluatedModel) -> str:
+    """The same for a notebook."""
+    return html(list(_shown(model, plain=False)))
+
+
+def _shown(model: EvaluatedModel, *, plain: bool) -> Iterator[RenderableType]:
+    evaluation, measured = model.evaluation, model.evaluation.measured
+    yield Text(printable(_title(evaluation)))
+    if measured is None:
+        yield Text(printable(f"failed: {evaluation.failure}"))
+        return
+    yield Text(_validity(measured))
+    yield Text(_throughput(model, measured))
+    if evaluation.limit_us is not None:
+        yield Text(_limit(evaluation, evaluation.limit_us))
+    yield _latencies(evaluation, measured, plain=plain)
+    if model.latency_ratio is not None and model.bound_us is not None:
+        unit = time_unit([model.bound_us])
+        yield Text(
+            f"the bound of a request is {unit.format(model.bound_us)} {unit.name}; half of the "
+            f"requests take up to {model.latency_ratio:.2f} times as long"
+        )
+    if model.parts:
+        yield _parts(model, plain=plain)
+    yield from (Text(printable(line)) for line in _notes(model))
+
+
+def _title(evaluation: Evaluation) -> str:
+    request = evaluation.request
+    version = evaluation.system.libraries.get(evaluation.system.runtime, "")
+    device = evaluation.system.accelerator or evaluation.system.cpu
+    return (
+        f"{evaluation.name}, {request.precision}, {request.scenario} in {request.framework} "
+        f"{version} on {device}"
+    )
+
+
+def _validity(measured: Measured) -> str:
+    """LoadGen's verdict."""
+    validity = measured.validity
+    checks = ", ".join(f"{name} {'yes' if met else 'NO'}" for name, met in validity.checks.items())
+    said = "VALID" if validity.valid else "INVALID"
+    reason = f": {validity.reason}" if validity.reason else ""
+    return f"LoadGen: {said} ({checks}){reason}"
+
+
+def _throughput(model: EvaluatedModel, measured: Measured) -> str:
+    queries = f"{measured.queries:,} {'query' if measured.queries == 1 else 'queries'}"
+    found = f"{plural(measured.samples, 'sample')} in {queries}: {measured.per_s:,.1f}/s"
+    if model.bound_per_s is None or model.throughput_share is None:
+        return found
+    return (
+        f"{found}, {model.throughput_share:.0%} of the bound's {model.bound_per_s:,.1f}/s at batch "
+        f"size {model.bound_per_s_batch}"
+    )
+
+
+def _limit(evaluation: Evaluation, limit_us: float) -> str:
+    request, unit = evaluation.request, time_unit([limit_us])
+    limit = f"{request.percentile:.1%} within {unit.format(limit_us)} {unit.name}"
+    if not evaluation.searched:
+        return f"at {evaluation.rate_per_s:,.1f} requests/s; asked for: {limit}"
+    tried = plural(len(evaluation.tried), "run")
+    return f"{evaluation.rate_per_s:,.1f} requests/s keep the limit, {limit} ({tried})"
+
+
+def _latencies(evaluation: Evaluation, measured: Measured, *, plain: bool) -> Table:
+    rows: list[tuple[str, Percentiles]] = []
+    if measured.latency is not None:
+        rows.append(("latency", measured.latency))
+    if evaluation.simulated is not None:
+        rows.append(("as simulated", evaluation.simulated))
+    if evaluation.request.scenario == "server":
+        rows.append(("queueing", measured.queueing))
+    rows.append(("computing", measured.computing))
+    unit = time_unit(times.p50_us for _, times in rows)
+    columns = (
+        Column(unit.name, "left"),
+        *map(Column, ("mean", "p50", "p90", "p99", "p99.9")),
+    )
+    return table(columns, [(name, *_cells(times, unit)) for name, times in rows], plain=plain)
+
+
+def _cells(times: Percentiles, unit: TimeUnit) -> list[str]:
+    found = (times.mean_us, times.p50_us, times.p90_us, times.p99_us, times.p999_us)
+    return list(map(unit.format, found))
+
+
+def _parts(model: EvaluatedModel, *, plain: bool) -> Table:
+    """What a request's mean latency consists of, and of the framework's part its losses."""
+    unit = time_unit(part.us for part in model.parts if part.kind == "the framework")
+    rows: list[tuple[str, str]] = []
+    for part in model.parts:
+        rows.append((part.kind, unit.format(part.us)))
+        if part.kind == "the framework":
+            rows += [(f"  {loss.kind}", unit.format(loss.us)) for loss in model.losses]
+    columns = (Column("of the mean latency", "left"), Column(unit.name))
+    return table(columns, rows, plain=plain)
+
+
+def _notes(model: EvaluatedModel) -> Iterator[str]:
+    evaluation = model.evaluation
+    if evaluation.not_batched:
+        yield f"batches: {evaluation.not_batched}"
+    for name, figure in evaluation.metrics.items():
+        yield f"{name}: {figure:.4g}"
+    if model.without_bound:
+        batch = 1 if evaluation.request.scenario != "multi-stream" else evaluation.request.streams
+        yield f"{model.without_bound}; say: benanza run {evaluation.request.model} --batch {batch}"
+    if evaluation.slowed_by:
+        yield f"slowed down by {evaluation.slowed_by}: repeat it on an idle machine"

@@ -1,0 +1,73 @@
+"""The simulated server beside the real one, at ten loads from 10 % to 95 % of the capacity:
+
+    python -m benchmarks.evaluate.simulated zoo:shufflenet --framework onnxruntime --duration 10
+
+It needs the extra `evaluate`, and a machine that does nothing else. Service times are measured
+before, without load; the simulation knows nothing of the runs that it is compared with. What is
+printed is a table, and how many of the ten it predicts within a tenth at the 99th percentile.
+"""
+
+import argparse
+
+import numpy as np
+
+from benanza.evaluating.loading import batch_sizes, load_sizes
+from benanza.evaluating.pipeline import Pipeline, service_times
+from benanza.evaluating.request import EvaluationRequest
+from benanza.evaluating.samples import MadeUpSamples
+from benanza.evaluating.serving import Server
+from benanza.profiling.framework import framework_named
+from benanza.publishing.fetched_once import FetchedOnce
+from benanza_ingest.limits import Limits
+
+LOADS = np.linspace(0.1, 0.95, 10)
+NEAR = 0.1
+SERVICE_S = 2.0
+NO_LIMIT_US = 1e9
+
+
+def main() -> None:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("model")
+    parser.add_argument("--framework", default="onnxruntime")
+    parser.add_argument("--duration", type=float, default=10.0)
+    parser.add_argument("--max-batch", type=int, default=4)
+    parser.add_argument("--max-wait-us", type=float, default=2_000.0)
+    given = parser.parse_args()
+    limits = Limits()
+    content = FetchedOnce().whole(given.model, limits)
+    sizes = batch_sizes(given.max_batch)
+    framework = framework_named(given.framework)
+    loaded = load_sizes(framework, content, "fp32", sizes, {}, limits)
+    pipeline = Pipeline(loaded.model, MadeUpSamples(loaded.model.at(1).inputs))
+    pipeline.load([0])
+    service = service_times(pipeline, 0, SERVICE_S)
+    request = EvaluationRequest(
+        model=given.model,
+        framework=given.framework,
+        scenario="server",
+        duration_s=given.duration,
+        max_batch=given.max_batch,
+        max_wait_us=given.max_wait_us,
+    )
+    server = Server(request, pipeline, NO_LIMIT_US)
+    capacity = max(times.per_s for times in service)
+    print("| load | requests/s | p50 ms | simulated | p99 ms | simulated | off by |")
+    print("|---|---|---|---|---|---|---|")
+    near = 0
+    for load in LOADS:
+        rate = float(load * capacity)
+        found = server.run(rate, given.duration).latency
+        assert found is not None
+        simulated = server.simulated(rate, service)
+        off = simulated.p99_us / found.p99_us - 1
+        near += abs(off) <= NEAR
+        times = (found.p50_us, simulated.p50_us, found.p99_us, simulated.p99_us)
+        cells = (f"{load:.0%}", f"{rate:.1f}", *(f"{us / 1e3:.2f}" for us in times), f"{off:+.1%}")
+        print(f"| {' | '.join(cells)} |", flush=True)
+    print(f"{near} of {len(LOADS)} within {NEAR:.0%}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""`benanza evaluate`: from a model to a figure beside its bound."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("mlperf_loadgen")
+
+import benanza as api
+from benanza.evaluating import evaluate as module
+from tests.benanza.conftest import Benanza, without_progress
+
+MODEL = "zoo:squeezenet"
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Times say nothing here."""
+    monkeypatch.setattr(module, "SERVICE_S", 0.01)
+
+
+def test_a_stream_stands_beside_the_bound(benanza: Benanza, data: Path) -> None:
+    asked = ("evaluate", MODEL, "--data", data, "--duration", "0.1")
+    done = benanza(*asked, "--format", "json")
+    assert (done.returncode, without_progress(done.stderr)) == (0, "")
+    found = json.loads(done.stdout)  # LoadGen adds nothing of its own
+    latency_us = found["evaluation"]["measured"]["latency"]["mean_us"]
+    assert sum(part["us"] for part in found["parts"]) == pytest.approx(latency_us)
+    assert found["parts"][0] == {"kind": "the bound", "us": found["bound_us"]}
+    assert found["bound_per_s"] == pytest.approx(1e6 / found["bound_us"])
+
+
+def test_bad_input_is_one_line_that_says_what_to_do(benanza: Benanza, data: Path) -> None:
+    for arguments, expected in (
+        (("missing.onnx",), "there is no file missing.onnx"),
+        ((MODEL, "--framework", "none"), "there is no framework 'none'"),
+    ):
+        done = benanza("evaluate", *arguments, "--data", data)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr.count("\n") == 1
+        assert expected in done.stderr
+    done = benanza("evaluate", MODEL, "--precision", "fp16", "--data", data)
+    assert done.returncode == 1
+    assert "export it at fp16" in done.stdout
+    with pytest.raises(api.BenanzaError, match="scenario can't be 'batch'; give 'single-stream'"):
+        api.evaluate(MODEL, scenario="batch", data=data)  # type: ignore[arg-type]

@@ -1,0 +1,126 @@
+"""A small model under load, in LoadGen's four scenarios."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("mlperf_loadgen")
+
+from benanza.evaluating import evaluate as module
+from benanza.evaluating.evaluate import evaluated
+from benanza.evaluating.request import EvaluationRequest, Scenario
+from benanza.evaluating.results import Evaluation, Measured
+from benanza.evaluating.samples import SampleSource
+from benanza.profiling.whole_model import Arrays
+from benanza_backbone.errors import BenanzaError
+from benanza_runner.arrays import Array
+from tests.ingest.onnx_text import content
+
+pytestmark = pytest.mark.integration
+
+NET = """
+g (float[N, 4] x) => (float[N, 4] y) {
+    z = Relu(x)
+    y = Add(z, x)
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Times say nothing here."""
+    monkeypatch.setattr(module, "SERVICE_S", 0.01)
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> str:
+    path = tmp_path / "net.onnx"
+    path.write_bytes(content(NET))
+    return str(path)
+
+
+def run(model: str, scenario: Scenario, **others: Any) -> tuple[Evaluation, Measured]:
+    found = evaluated(EvaluationRequest(model=model, scenario=scenario, duration_s=0.05, **others))
+    assert found.failure == ""
+    assert found.measured is not None
+    return found, found.measured
+
+
+def test_a_single_stream_is_valid(model: str) -> None:
+    found, measured = run(model, "single-stream")
+    assert measured.validity.valid, measured.validity.reason
+    assert "early stopping" in measured.validity.checks
+    assert measured.queries == measured.samples >= 64
+    assert measured.batches == {1: measured.samples}
+    assert measured.latency is not None
+    assert measured.latency.p50_us <= measured.latency.p90_us <= measured.latency.p99_us
+    whole_us = measured.issuing_us + measured.queueing.mean_us + measured.computing.mean_us
+    assert measured.latency.mean_us == pytest.approx(whole_us)
+    assert [times.batch for times in found.service] == [1]
+
+
+def test_requests_of_several_samples_and_all_at_once_are_valid(model: str) -> None:
+    _, streams = run(model, "multi-stream", streams=4)
+    assert streams.validity.valid, streams.validity.reason
+    assert streams.samples == 4 * streams.queries
+    _, offline = run(model, "offline")
+    assert offline.validity.valid, offline.validity.reason
+    assert (offline.queries, offline.latency) == (1, None)
+    assert max(offline.batches) <= 8
+
+
+def test_a_server_that_is_too_slow_is_invalid_and_says_why(model: str) -> None:
+    found, measured = run(model, "server", rate_per_s=5_000.0, limit_us=1.0)
+    assert not measured.validity.valid
+    assert measured.validity.checks["performance constraints"] is False
+    assert "Reduce target QPS" in measured.validity.reason
+    assert found.simulated is not None
+
+
+def test_the_greatest_rate_was_confirmed_by_a_whole_run(model: str) -> None:
+    found, measured = run(model, "server", limit_us=1e6, max_wait_us=0.0)
+    assert measured.validity.valid, measured.validity.reason
+    assert found.searched
+    assert found.tried[-1].valid
+    assert found.tried[-1].rate_per_s == found.rate_per_s
+
+
+class Labelled(SampleSource):
+    """Numbers that the net doubles where they are positive; what is wrong is the last."""
+
+    scores = True
+    name = "ten numbers"
+    count = 10
+
+    def load(self, indices: Sequence[int]) -> list[Any]:
+        return list(indices)
+
+    def preprocess(self, sample: Any) -> Arrays:
+        return {"x": np.full((1, 4), float(sample), np.float32)}
+
+    def postprocess(self, outputs: Sequence[Array]) -> Any:
+        return float(outputs[0].sum())
+
+    def metrics(self, results: Mapping[int, Any]) -> Mapping[str, float]:
+        right = [result == 8 * index and index < 9 for index, result in results.items()]
+        return {"accuracy": sum(right) / self.count}
+
+
+def test_samples_say_what_the_results_are_worth(model: str) -> None:
+    request = EvaluationRequest(model=model, scenario="offline", duration_s=0.01)
+    found = evaluated(request, Labelled())
+    assert found.metrics == {"accuracy": 0.9}
+    assert found.samples == "ten numbers"
+    assert found.measured is not None
+    assert found.measured.prepare_us > 0
+
+
+def test_what_can_t_be_run_says_why(model: str) -> None:
+    found = evaluated(EvaluationRequest(model=model, precision="fp16"))
+    assert "export it at fp16" in found.failure
+    assert found.measured is None
+    with pytest.raises(BenanzaError, match="there is no framework 'none'"):
+        evaluated(EvaluationRequest(model=model, framework="none"))

@@ -1,0 +1,70 @@
+"""The simulated server: against LoadGen's own schedule, theory, and by hand."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benanza.evaluating.results import ServiceTimes
+
+lg = pytest.importorskip("mlperf_loadgen")
+
+from benanza.evaluating.loadgen import read_log  # noqa: E402
+from benanza.evaluating.simulated import schedule_us, simulate  # noqa: E402
+
+
+def constant(batch: int, us: float) -> ServiceTimes:
+    return ServiceTimes(batch=batch, median_us=us, samples_us=(us,))
+
+
+@pytest.mark.parametrize("seed", [0, 12345678901])
+def test_requests_come_when_loadgen_issues_them(seed: int, tmp_path: Path) -> None:
+    settings = lg.TestSettings()
+    settings.scenario = lg.TestScenario.Server
+    settings.min_duration_ms, settings.min_query_count = 50, 662
+    settings.server_target_qps, settings.schedule_rng_seed = 20_000, seed
+
+    def issue(samples: Sequence[Any]) -> None:
+        lg.QuerySamplesComplete([lg.QuerySampleResponse(sample.id, 0, 0) for sample in samples])
+
+    sut = lg.ConstructSUT(issue, lambda: None)
+    qsl = lg.ConstructQSL(4, 4, lambda _: None, lambda _: None)
+    outputs, logs = lg.LogOutputSettings(), lg.LogSettings()
+    outputs.outdir, logs.enable_trace = str(tmp_path), False
+    logs.log_output = outputs
+    lg.StartTestWithLogSettings(sut, qsl, settings, logs)
+    log = read_log((tmp_path / "mlperf_log_detail.txt").read_text())
+    arrivals_us = schedule_us(seed, 20_000, 0.05)
+    assert len(arrivals_us) == log["result_query_count"]
+    said = log["result_scheduled_samples_per_sec"]
+    assert 1e6 * (len(arrivals_us) - 1) / arrivals_us[-1] == pytest.approx(said, rel=1e-5)
+
+
+def test_one_request_after_the_other_waits_as_theory_says() -> None:
+    """Pollaczek and Khinchine: a constant service S at load r has a mean wait of rS / 2(1 - r)."""
+    rate, service_us = 7_000.0, 100.0
+    arrivals_us = schedule_us(0, rate, 5.0)
+    found = simulate(arrivals_us, [constant(1, service_us)], max_batch=1, max_wait_us=0.0)
+    load = rate * service_us / 1e6
+    wait_us = load * service_us / (2 * (1 - load))
+    assert found.latency.mean_us == pytest.approx(service_us + wait_us, rel=0.1)
+    assert found.batches == {1: len(arrivals_us)}
+
+
+def test_batches_start_when_they_are_full_or_have_waited() -> None:
+    service = [constant(1, 100.0), constant(2, 110.0), constant(4, 150.0)]
+    arrivals_us = np.array([0.0, 10.0, 20.0, 30.0, 1_000.0, 1_040.0, 1_120.0, 5_000.0])
+    found = simulate(arrivals_us, service, max_batch=4, max_wait_us=50.0)
+    # The first four are full at 30 and done at 180. Of the next, two start at 1,050, and the third,
+    # after them, at 1,170, when it has waited; for the last one nothing is waited for.
+    latencies = [180.0, 170.0, 160.0, 150.0, 160.0, 120.0, 150.0, 100.0]
+    assert found.batches == {1: 2, 2: 1, 4: 1}
+    assert found.latency.mean_us == pytest.approx(np.mean(latencies))
+
+
+def test_a_log_is_read_by_its_keys() -> None:
+    line = ":::MLLOG " + json.dumps({"key": "result_validity", "value": "VALID", "time_ms": 1.0})
+    assert read_log(f"{line}\nother\n") == {"result_validity": "VALID"}

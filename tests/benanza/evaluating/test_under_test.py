@@ -1,0 +1,109 @@
+"""The system under test: what becomes a batch, and what becomes of errors."""
+
+import threading
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from benanza.evaluating.batches import BatchedModel, LoadedModel
+from benanza.evaluating.pipeline import Pipeline
+from benanza.evaluating.samples import MadeUpSamples
+from benanza.evaluating.under_test import BatchingServer, InTurn, Query
+from benanza.profiling.whole_model import Arrays
+from benanza_runner.arrays import Array
+
+SIZES = (1, 2, 4)
+
+
+class Sample(NamedTuple):
+    """What LoadGen asks for."""
+
+    id: int
+    index: int
+
+
+class Answers:
+    """What was answered, in the order in which it was."""
+
+    def __init__(self) -> None:
+        self.ids: list[int] = []
+        self.done = threading.Semaphore(0)
+
+    def __call__(self, queries: Sequence[Query]) -> None:
+        self.ids += [query.id for query in queries]
+        for _ in queries:
+            self.done.release()
+
+    def wait(self, count: int) -> None:
+        for _ in range(count):
+            assert self.done.acquire(timeout=10)
+
+
+def doubling(inputs: Arrays) -> list[Array]:
+    return [2 * inputs["x"]]
+
+
+def pipeline(session: object = doubling) -> Pipeline:
+    loaded = [
+        LoadedModel(size, session, {"x": np.zeros((size, 3), np.float32)})  # type: ignore[arg-type]
+        for size in SIZES
+    ]
+    made = Pipeline(BatchedModel(loaded), MadeUpSamples({"x": np.arange(3.0)[None]}, count=8))
+    made.load(range(8))
+    return made
+
+
+@pytest.fixture
+def answers() -> Answers:
+    return Answers()
+
+
+def test_a_full_batch_waits_for_nothing(answers: Answers) -> None:
+    server = BatchingServer(pipeline(), answers, max_batch=4, max_wait_us=60e6)
+    server.issue([Sample(number, number) for number in range(4)])
+    answers.wait(4)
+    server.close()
+    assert [len(batch.queries) for batch in server.batches] == [4]
+
+
+def test_a_batch_waits_as_long_as_it_may(answers: Answers) -> None:
+    server = BatchingServer(pipeline(), answers, max_batch=4, max_wait_us=30_000)
+    server.issue([Sample(0, 0)])
+    time.sleep(0.005)
+    server.issue([Sample(1, 1)])
+    answers.wait(2)
+    server.close()
+    (batch,) = server.batches
+    assert [query.id for query in batch.queries] == [0, 1]
+    assert batch.answered.started_ns - batch.queries[0].came_ns >= 30_000_000
+
+
+def test_after_the_last_request_nothing_is_waited_for(answers: Answers) -> None:
+    server = BatchingServer(pipeline(), answers, max_batch=4, max_wait_us=60e6)
+    server.issue([Sample(0, 0)])
+    server.flush()
+    answers.wait(1)
+    server.close()
+    assert answers.ids == [0]
+
+
+def test_an_error_is_kept_and_all_is_answered(answers: Answers) -> None:
+    def fails(_: Arrays) -> list[Array]:
+        raise RuntimeError("no memory")
+
+    system = InTurn(pipeline(fails), answers, batch=2)
+    system.issue([Sample(number, number) for number in range(5)])
+    assert answers.ids == [0, 1, 2, 3, 4], "LoadGen waits for each"
+    assert str(system.raised) == "no memory"
+
+
+def test_each_sample_has_its_own_result(answers: Answers) -> None:
+    system = InTurn(pipeline(), answers, batch=4, keeps=True)
+    system.issue([Sample(number, number) for number in range(7)])  # the last three run as four
+    assert [batch.answered.ran_as for batch in system.batches] == [4, 4]
+    for index, (output,) in system.results.items():
+        np.testing.assert_array_equal(output, 2 * np.roll(np.arange(3.0)[None], index))
+    assert len(system.results) == 7

@@ -20,7 +20,11 @@ from benanza_backbone.errors import BenanzaError
 from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings, kafka_of
 from benanza_ingest.limits import limits_of
+from benanza_runner.isolation.device_turn import LONGEST_TURN_S
 from benanza_schemas.events import Constraints, EvaluationRequested, ModelPublished
+
+LONGEST_DURATION_S = LONGEST_TURN_S / 3
+"""A server's greatest rate is searched in shorter runs, and may be tried more than once in full."""
 
 
 class NoAgentError(BenanzaError):
@@ -37,6 +41,11 @@ def request_evaluation(
     """
     kafka_of(settings)
     check(constraints)
+    if request.duration_s > LONGEST_DURATION_S:
+        raise BenanzaError(
+            f"agents evaluate for {LONGEST_DURATION_S:g} s at most, so that others get their turn "
+            "on the device; give a shorter --duration"
+        )
     (asked,) = asked_models(
         request.model, RunRequest((request.model,), dims=request.dims), limits_of(settings)
     )

@@ -42,6 +42,8 @@ def _figures(evaluation: Evaluation) -> dict[str, float]:
         }
         if measured.latency is not None:
             figures |= _percentiles("", measured.latency)
+    if evaluation.simulated is not None:
+        figures |= _percentiles("simulated_", evaluation.simulated)
     return figures | evaluation.metrics
 
 

@@ -46,14 +46,12 @@ def this_machine(frameworks: Sequence[str]) -> AgentHas:
     """
     described = described_apart(frameworks)
     for name, failure in described.failures.items():
-        if frameworks:
+        if frameworks or not described.systems:
             raise BenanzaError(failure)
         log.info("no evaluations in %s: %s", name, one_line(failure))
     accelerators = {system.accelerator for system in described.systems}
     on = max(accelerators, default="")
     systems = tuple(system for system in described.systems if system.accelerator == on)
-    if not systems:
-        raise BenanzaError("no framework runs here; install one, such as benanza[onnxruntime]")
     for system in described.systems:
         if system not in systems:
             log.warning("no evaluations in %s: it doesn't run on %s", system.runtime, on)

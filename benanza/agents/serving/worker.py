@@ -51,6 +51,11 @@ def _answer(request: Asked) -> Answered:
 
 
 def _described(frameworks: tuple[str, ...]) -> FrameworksDescribed:
+    try:
+        import benanza.evaluating.evaluate  # noqa: F401  # what it needs may not be there
+    except ImportError as error:
+        reason = f"LoadGen can't be loaded: {error}; say: pip install 'benanza[evaluate]'"
+        return FrameworksDescribed((), {"LoadGen": reason})
     names = frameworks or sorted({entry.name for entry in entry_points(group=ENTRY_POINTS)})
     systems: list[System] = []
     failures: dict[str, str] = {}

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,14 +17,13 @@ from benanza.commands.options import (
     model_argument,
     print_json,
 )
+from benanza.commands.running.evaluate import evaluate
 from benanza.commands.startup import settings_of
-from benanza.evaluating.request import SCENARIOS, EvaluationRequest, Scenario
+from benanza.evaluating.request import EvaluationRequest, Seeds
 from benanza.render.answers.agents import print_evaluations, print_requested
 from benanza.render.table import console
 from benanza_backbone.settings import Settings, kafka_of
-from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.events import Constraints
-from benanza_schemas.layer import Precision
 
 if TYPE_CHECKING:
     from benanza_backbone.event_log.event_log import EventLog
@@ -56,7 +55,6 @@ def evaluations() -> None:
 
 @evaluations.command()
 @model_argument
-@click.option("--framework", default="onnxruntime", metavar="NAME", show_default=True)
 @click.option("--versions", default="", metavar="RANGE", help="Of the framework: '>=1.20,<2'.")
 @click.option("--device", default="", metavar="PATTERN", help="What is in the device's name: H?00.")
 @click.option(
@@ -67,32 +65,6 @@ def evaluations() -> None:
     metavar="GB",
     help="What must be free of the device's memory, in gigabytes.",
 )
-@click.option("--precision", type=click.Choice(list(PRECISIONS)), default="fp32", show_default=True)
-@click.option(
-    "--scenario", type=click.Choice(SCENARIOS), default="single-stream", show_default=True
-)
-@click.option(
-    "--duration",
-    "duration_s",
-    type=click.FloatRange(min=0, min_open=True, max=300),
-    default=10.0,
-    metavar="SECONDS",
-    help="How long a run is at least.",
-    show_default=True,
-)
-@click.option(
-    "--rate",
-    "rate_per_s",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="PER_S",
-    help="Requests to a server; by default the greatest rate that keeps the limit is searched.",
-)
-@click.option(
-    "--limit-us",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="US",
-    help="Within what a server answers; by default ten times what a request takes alone.",
-)
 @dim_option
 @click.option("--wait", "waits", is_flag=True, help="Waits for all results, and shows them.")
 @timeout_option
@@ -102,19 +74,14 @@ def request(
     ctx: click.Context,
     *,
     model: str,
-    framework: str,
     versions: str,
     device: str,
     memory_gb: float,
-    precision: Precision,
-    scenario: Scenario,
-    duration_s: float,
-    rate_per_s: float | None,
-    limit_us: float | None,
     dims: tuple[tuple[str, int], ...],
     waits: bool,
     timeout_s: float | None,
     output: Format,
+    **load: Any,
 ) -> None:
     """Has MODEL evaluated on every system that an agent now is at work on and that meets all of
     --framework, --versions, --device and --memory.
@@ -134,31 +101,46 @@ def request(
     from benanza.agents.request import request_evaluation
 
     settings = settings_of(None)
-    asked = request_evaluation(
-        EvaluationRequest(
-            model=model,
-            framework=framework,
-            precision=precision,
-            scenario=scenario,
-            dims=dict(dims),
-            duration_s=duration_s,
-            rate_per_s=rate_per_s,
-            limit_us=limit_us,
-        ),
-        Constraints(
-            framework=framework,
-            device=device,
-            versions=versions,
-            memory_bytes=round(memory_gb * GIGABYTE),
-        ),
-        settings,
+    constraints = Constraints(
+        framework=load["framework"],
+        device=device,
+        versions=versions,
+        memory_bytes=round(memory_gb * GIGABYTE),
     )
+    asked = request_evaluation(_under_load(model, dict(dims), **load), constraints, settings)
     if output == "text":
         print_requested(console(sys.stdout), asked)
     if waits:
         _wait(ctx, settings, asked.evaluation_id, timeout_s, output)
     elif output == "json":
         print_json(asked)
+
+
+# They are those of `benanza evaluate`, whose load is the same.
+LOAD = (
+    *("framework", "scenario", "precision", "duration_s", "max_batch"),
+    *("max_wait_ms", "limit_ms", "rate_per_s", "streams", "seed"),
+)
+request.params[1:1] = [option for option in evaluate.params if option.name in LOAD]
+
+
+def _under_load(
+    model: str,
+    dims: dict[str, int],
+    *,
+    seed: int,
+    max_wait_ms: float,
+    limit_ms: float | None,
+    **others: Any,
+) -> EvaluationRequest:
+    return EvaluationRequest(
+        model=model,
+        dims=dims,
+        seeds=Seeds(seed, seed, seed),
+        max_wait_us=1_000 * max_wait_ms,
+        limit_us=None if limit_ms is None else 1_000 * limit_ms,
+        **others,
+    )
 
 
 @evaluations.command("list")

@@ -13,6 +13,7 @@ from benanza.agents.results import (
     EvaluationOnSystem,
     RequestedEvaluation,
     RequestedEvaluations,
+    State,
 )
 from benanza_backbone.clock import Clock, now
 from benanza_backbone.errors import BenanzaError
@@ -160,6 +161,7 @@ def _on(requested: EvaluationRequested, system_id: str, events: _Events) -> Eval
     result = events.results.get((requested.event_id, system_id))
     system = result.system if result else _system(system_id, of_system)
     last = takes[-1] if takes else None
+    state: State
     if result is not None:
         state, agent, why = "failed" if result.failure else "done", result.agent, result.failure
     elif last is not None and last.agent_id in alive:

@@ -72,6 +72,7 @@ def evaluations() -> None:
 @click.pass_context
 def request(
     ctx: click.Context,
+    /,
     *,
     model: str,
     versions: str,

@@ -15,7 +15,7 @@ from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_backbone.service.processor import as_message
-from benanza_schemas.events import Event
+from benanza_schemas.events import AnyEvent
 from tests.benanza.agents.samples import agent, announced, at, requested, system
 
 SYSTEM = system()
@@ -30,7 +30,7 @@ def log(tmp_path: Path) -> Iterator[SqliteEventLog]:
         yield log
 
 
-def append(log: SqliteEventLog, *events: Event) -> None:
+def append(log: SqliteEventLog, *events: AnyEvent) -> None:
     log.append([as_message(event) for event in events])
 
 

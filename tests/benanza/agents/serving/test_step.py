@@ -16,10 +16,10 @@ from benanza_backbone.service.processor import as_message
 from benanza_ingest.limits import Limits
 from benanza_runner.isolation.device_turn import DeviceTurn
 from benanza_schemas.events import (
+    AnyEvent,
     Constraints,
     EvaluationRequested,
     EvaluationTaken,
-    Event,
     ModelEvaluated,
 )
 from benanza_schemas.topics import EVALUATED
@@ -38,7 +38,7 @@ def log(tmp_path: Path) -> Iterator[SqliteEventLog]:
         yield log
 
 
-def append(log: SqliteEventLog, *events: Event) -> None:
+def append(log: SqliteEventLog, *events: AnyEvent) -> None:
     log.append([as_message(event) for event in events])
 
 
@@ -49,7 +49,7 @@ def results(log: SqliteEventLog) -> list[ModelEvaluated]:
 class Evaluator:
     """Says what it was given, and first does what is asked of it."""
 
-    def __init__(self, *meanwhile: Event, log: SqliteEventLog | None = None) -> None:
+    def __init__(self, *meanwhile: AnyEvent, log: SqliteEventLog | None = None) -> None:
         self.asked: list[str] = []
         self._meanwhile = meanwhile
         self._log = log
@@ -64,9 +64,12 @@ class Evaluator:
         return EvaluationOutcome({"p99_us": 5.0}, "{}")
 
 
-def do_all(log: SqliteEventLog, of: Agent, evaluator: Evaluator, **has: int) -> None:
+def do_all(
+    log: SqliteEventLog, of: Agent, evaluator: Evaluator, free_bytes: int = 8 * GIGABYTE
+) -> None:
     at = At(nullcontext(), evaluate=evaluator)
-    with agent_step(log, of, lambda: announced(of.name, SYSTEM, **has), at, clock) as step:
+    has = announced(of.name, SYSTEM, free_bytes=free_bytes)
+    with agent_step(log, of, lambda: has, at, clock) as step:
         while step.turn(1):
             pass
 

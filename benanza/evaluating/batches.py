@@ -46,7 +46,7 @@ class BatchedModel:
         loaded = self.at(len(samples))
         if loaded.batch == 1:
             return [list(loaded.session(samples[0]))]
-        filled = [*samples, *samples[-1:] * (loaded.batch - len(samples))]
+        filled = [*samples, *[samples[-1]] * (loaded.batch - len(samples))]
         inputs = {
             name: filled[0][name]
             if axis is None

@@ -9,7 +9,7 @@ from benanza.evaluating.results import (
     Evaluation,
     FrameworkLoss,
     LoadPart,
-    Measured,
+    MeasuredLoad,
 )
 from benanza.profiling.beside_bound import LowestBounds, beside_bound
 from benanza.results.profile import ModelProfile
@@ -24,6 +24,20 @@ NO_BOUND = "no full bound of it is known on this device"
 _BATCHES = "SELECT DISTINCT batch FROM models WHERE sha256 = {sha256:String} ORDER BY batch"
 
 
+def alone(evaluation: Evaluation) -> EvaluatedModel:
+    """The evaluation where nothing is known of any model."""
+    return EvaluatedModel(
+        evaluation=evaluation,
+        bound_us=None,
+        bound_batch=None,
+        bound_per_s=None,
+        bound_per_s_batch=None,
+        parts=tuple(_parts(evaluation, None)),
+        losses=(),
+        without_bound=_without_bound(_latency_batch(evaluation)),
+    )
+
+
 def beside(store: Store, evaluation: Evaluation) -> EvaluatedModel:
     """The evaluation beside what the store has. Raises `BenanzaError` as its queries do."""
     request, where = evaluation.request, device(evaluation.system)
@@ -34,10 +48,9 @@ def beside(store: Store, evaluation: Evaluation) -> EvaluatedModel:
         lowest, _ = bounds.at(identity, request.precision, where)
         if lowest is not None and lowest.bound.sequential_us:
             found[row["batch"]] = lowest.bound.sequential_us
-    batch = {"multi-stream": request.streams, "offline": None}.get(request.scenario, 1)
+    batch = _latency_batch(evaluation)
     bound_us = found.get(batch) if batch else None
     fastest = max(found, key=lambda size: size / found[size], default=None)
-    lacking = batch if batch not in found else None
     return EvaluatedModel(
         evaluation=evaluation,
         bound_us=bound_us,
@@ -46,8 +59,19 @@ def beside(store: Store, evaluation: Evaluation) -> EvaluatedModel:
         bound_per_s_batch=fastest,
         parts=tuple(_parts(evaluation, bound_us)),
         losses=tuple(_losses(store, bounds, evaluation)) if bound_us else (),
-        without_bound=f"{NO_BOUND} at batch size {lacking}" if lacking else "",
+        without_bound="" if batch in found else _without_bound(batch),
     )
+
+
+def _latency_batch(evaluation: Evaluation) -> int | None:
+    """The batch size of a request; `None` of offline, which has none."""
+    request = evaluation.request
+    sizes = {"multi-stream": request.streams, "offline": None}
+    return sizes.get(request.scenario, 1)
+
+
+def _without_bound(batch: int | None) -> str:
+    return f"{NO_BOUND} at batch size {batch}" if batch else ""
 
 
 def _parts(evaluation: Evaluation, bound_us: float | None) -> Iterator[LoadPart]:
@@ -66,7 +90,7 @@ def _parts(evaluation: Evaluation, bound_us: float | None) -> Iterator[LoadPart]
     yield LoadPart(kind="issuing", us=measured.issuing_us)
 
 
-def _alone_us(evaluation: Evaluation, measured: Measured) -> float:
+def _alone_us(evaluation: Evaluation, measured: MeasuredLoad) -> float:
     """How long the batches that samples were in would take without load, on average of samples."""
     ascending = evaluation.service
 

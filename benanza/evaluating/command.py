@@ -1,6 +1,6 @@
 """`benanza evaluate`: models under load, stored, and beside their bounds."""
 
-from benanza.evaluating.beside import beside
+from benanza.evaluating.beside import alone, beside
 from benanza.evaluating.request import EvaluationRequest
 from benanza.evaluating.results import EvaluatedModel
 from benanza.evaluating.samples import SampleSource
@@ -23,5 +23,7 @@ def evaluate(
             f"LoadGen can't be loaded: {error}; say: pip install 'benanza[evaluate]'"
         ) from error
     evaluation = evaluated(request, source, limits_of(settings))
+    if settings.kafka is None and not settings.data.exists():
+        return alone(evaluation)
     with known_store(settings) as store:
         return beside(store, evaluation)

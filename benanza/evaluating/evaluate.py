@@ -4,7 +4,7 @@ from functools import partial
 
 import msgspec
 
-from benanza.evaluating.loadgen import Load, loadgen_version, run_all, run_load
+from benanza.evaluating.loadgen import LoadSettings, loadgen_version, run_all, run_load
 from benanza.evaluating.loading import batch_sizes, load_sizes
 from benanza.evaluating.measured import measured_run
 from benanza.evaluating.pipeline import Pipeline, service_times
@@ -88,7 +88,7 @@ def _under_load(evaluation: Evaluation, pipeline: Pipeline) -> Evaluation:
     if request.scenario == "server":
         evaluation = served(evaluation, pipeline)
     else:
-        load = Load(
+        load = LoadSettings(
             request.scenario,
             request.seeds,
             request.duration_s,

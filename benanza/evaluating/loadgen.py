@@ -52,7 +52,7 @@ own reserve, it runs out of them; so it is told to expect one that is faster tha
 """
 
 
-class Load(NamedTuple):
+class LoadSettings(NamedTuple):
     """What LoadGen is to do. `expected_us` is how long a query may take, from which LoadGen makes
     up its number; `rate_per_s` that of samples, at the server's or expected of offline. The server
     has to answer `percentile` of its queries within `limit_us`.
@@ -83,7 +83,7 @@ def loadgen_version() -> str:
 
 
 def run_load(
-    load: Load, pipeline: Pipeline, system: Callable[[Complete], SystemUnderTest]
+    load: LoadSettings, pipeline: Pipeline, system: Callable[[Complete], SystemUnderTest]
 ) -> tuple[Said, SystemUnderTest]:
     """Runs a load to its end against what `system` makes, and closes that. Raises what the system
     under test did.
@@ -102,7 +102,7 @@ def run_all(
     pipeline: Pipeline, seeds: Seeds, system: Callable[[Complete], SystemUnderTest]
 ) -> SystemUnderTest:
     """Runs every sample once, in LoadGen's mode for accuracy."""
-    settings = _settings(Load("offline", seeds, duration_s=0.0, rate_per_s=1.0))
+    settings = _settings(LoadSettings("offline", seeds, duration_s=0.0, rate_per_s=1.0))
     settings.mode = lg.TestMode.AccuracyOnly
     with tempfile.TemporaryDirectory(prefix="benanza-loadgen-") as folder:
         return _run(settings, pipeline, system, Path(folder))
@@ -135,7 +135,7 @@ def _complete(queries: Sequence[Query]) -> None:
     lg.QuerySamplesComplete([lg.QuerySampleResponse(query.id, 0, 0) for query in queries])
 
 
-def _settings(load: Load) -> Any:
+def _settings(load: LoadSettings) -> Any:
     settings = lg.TestSettings()
     settings.scenario = _SCENARIOS[load.scenario]
     settings.mode = lg.TestMode.PerformanceOnly
@@ -194,7 +194,7 @@ def said(scenario: Scenario, log: Mapping[str, Any], per_s: float) -> Said:
     )
 
 
-def _per_s(load: Load, log: Mapping[str, Any], system: SystemUnderTest) -> float:
+def _per_s(load: LoadSettings, log: Mapping[str, Any], system: SystemUnderTest) -> float:
     """Samples a second: of a server LoadGen says it, of streams it follows from the clock."""
     if load.scenario == "server":
         return float(log["result_completed_samples_per_sec"])

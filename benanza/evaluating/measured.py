@@ -7,11 +7,11 @@ import numpy as np
 
 from benanza.evaluating.loadgen import FEWEST_FOR_P999, Said
 from benanza.evaluating.request import Scenario
-from benanza.evaluating.results import Measured, Percentiles
-from benanza.evaluating.under_test import Batch
+from benanza.evaluating.results import MeasuredLoad, Percentiles
+from benanza.evaluating.under_test import AnsweredBatch
 
 
-def measured_run(scenario: Scenario, said: Said, batches: Sequence[Batch]) -> Measured:
+def measured_run(scenario: Scenario, said: Said, batches: Sequence[AnsweredBatch]) -> MeasuredLoad:
     """Times of samples: `computing` is that of the batch which a sample is part of."""
     queueing = percentiles(
         (batch.answered.started_ns - query.came_ns) / 1_000
@@ -35,7 +35,7 @@ def measured_run(scenario: Scenario, said: Said, batches: Sequence[Batch]) -> Me
     )
     prepare_us, run_us, finish_us = (np.diff(steps).mean(axis=0) / 1_000).tolist()
     sizes = Counter(len(batch.queries) for batch in batches)
-    return Measured(
+    return MeasuredLoad(
         validity=said.validity,
         queries=said.queries,
         samples=sum(len(batch.queries) for batch in batches),
@@ -52,7 +52,7 @@ def measured_run(scenario: Scenario, said: Said, batches: Sequence[Batch]) -> Me
     )
 
 
-def _filling_us(batches: Sequence[Batch]) -> float:
+def _filling_us(batches: Sequence[AnsweredBatch]) -> float:
     """How long a sample waits on average while nothing runs."""
     total_ns, samples, free_ns = 0, 0, 0
     for batch in batches:

@@ -55,7 +55,7 @@ class Tried(Document, frozen=True, kw_only=True):
     valid: bool
 
 
-class Measured(Document, frozen=True, kw_only=True):
+class MeasuredLoad(Document, frozen=True, kw_only=True):
     """A run under load, as LoadGen and the system under test saw it.
 
     `latency` is LoadGen's, from when a request should have been issued until it was answered; of
@@ -107,7 +107,7 @@ class Evaluation(Result, frozen=True, kw_only=True):
     rate_per_s: float | None = None
     searched: bool = False
     tried: tuple[Tried, ...] = ()
-    measured: Measured | None = None
+    measured: MeasuredLoad | None = None
     simulated: Percentiles | None = None
     metrics: dict[str, float] = msgspec.field(default_factory=dict)
     slowed_by: str = ""

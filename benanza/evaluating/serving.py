@@ -5,12 +5,12 @@ from functools import partial
 
 import msgspec
 
-from benanza.evaluating.loadgen import Load, run_load
+from benanza.evaluating.loadgen import LoadSettings, run_load
 from benanza.evaluating.measured import measured_run
 from benanza.evaluating.pipeline import Pipeline
 from benanza.evaluating.rate import greatest_rate, lower_rates
 from benanza.evaluating.request import EvaluationRequest
-from benanza.evaluating.results import Evaluation, Measured, Percentiles, ServiceTimes, Tried
+from benanza.evaluating.results import Evaluation, MeasuredLoad, Percentiles, ServiceTimes, Tried
 from benanza.evaluating.simulated import schedule_us, simulate
 from benanza.evaluating.under_test import BatchingServer
 
@@ -27,7 +27,7 @@ def served(evaluation: Evaluation, pipeline: Pipeline) -> Evaluation:
     limit_us = request.limit_us or TIMES_ALONE * evaluation.service[0].median_us
     server = Server(request, pipeline, limit_us)
     tried: list[Tried] = []
-    measured: Measured | None = None
+    measured: MeasuredLoad | None = None
     rate = request.rate_per_s or 0.0
     if request.rate_per_s is not None:
         measured = server.run(rate, request.duration_s)
@@ -70,7 +70,7 @@ class Server:
         arrivals_us = schedule_us(request.seeds.schedule, rate_per_s, request.duration_s)
         return simulate(arrivals_us, service, self._max_batch, request.max_wait_us).latency
 
-    def run(self, rate_per_s: float, duration_s: float) -> Measured:
+    def run(self, rate_per_s: float, duration_s: float) -> MeasuredLoad:
         """A run at this rate."""
         server = partial(
             BatchingServer,
@@ -78,7 +78,7 @@ class Server:
             max_batch=self._max_batch,
             max_wait_us=self._request.max_wait_us,
         )
-        load = Load(
+        load = LoadSettings(
             "server",
             self._request.seeds,
             duration_s,
@@ -98,6 +98,6 @@ def _none_keeps(limit_us: float, tried: Sequence[Tried]) -> str:
     )
 
 
-def _tried(rate_per_s: float, measured: Measured) -> Tried:
+def _tried(rate_per_s: float, measured: MeasuredLoad) -> Tried:
     p99_us = measured.latency.p99_us if measured.latency else 0.0
     return Tried(rate_per_s=rate_per_s, p99_us=p99_us, valid=measured.validity.valid)

@@ -16,16 +16,16 @@ from benanza.evaluating.pipeline import Answered, Pipeline
 
 
 class Query(NamedTuple):
-    """A sample that is asked for: LoadGen's id, the sample's index, and when it came, in
-    nanoseconds of `time.perf_counter_ns`.
+    """A sample that is asked for, by its index: LoadGen's id, and when it came, in nanoseconds of
+    `time.perf_counter_ns`.
     """
 
     id: int
-    index: int
+    sample: int
     came_ns: int
 
 
-class Batch(NamedTuple):
+class AnsweredBatch(NamedTuple):
     """Queries that were answered together."""
 
     queries: Sequence[Query]
@@ -42,7 +42,7 @@ class SystemUnderTest(ABC):
     """
 
     def __init__(self, pipeline: Pipeline, complete: Complete, *, keeps: bool = False) -> None:
-        self.batches: list[Batch] = []
+        self.batches: list[AnsweredBatch] = []
         self.results: dict[int, Any] = {}
         self.raised: BaseException | None = None
         self._pipeline = pipeline
@@ -70,12 +70,12 @@ class SystemUnderTest(ABC):
         """Answers queries as one batch."""
         if self.raised is None:
             try:
-                answered = self._pipeline.answer([query.index for query in queries])
+                answered = self._pipeline.answer([query.sample for query in queries])
                 if self._keeps:
-                    indices = (query.index for query in queries)
+                    indices = (query.sample for query in queries)
                     self.results |= dict(zip(indices, answered.results, strict=True))
                 # Results may be large, and there are as many as requests.
-                self.batches.append(Batch(queries, answered._replace(results=[])))
+                self.batches.append(AnsweredBatch(queries, answered._replace(results=[])))
             except BaseException as error:  # noqa: BLE001  # an interruption as well
                 self.raised = error
         self._complete(queries)

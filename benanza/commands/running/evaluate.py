@@ -118,10 +118,11 @@ def evaluate(
     data: Path | None,
     output: Format,
 ) -> None:
-    """Runs MODEL in a framework under load, as MLPerf's LoadGen makes it.
+    """Runs MODEL in a framework under load.
 
-    It shows latencies and throughput, queueing apart from computing, and where the model's bound on
-    this device is known, how far from it they are and what stands between. Inputs are made up.
+    MLPerf's LoadGen makes the requests, in one of its scenarios. This shows latencies and
+    throughput, queueing apart from computing, and where the model's bound on this device is known,
+    how far from it they are and what stands between. Inputs are made up.
 
     Exit status: 0 LoadGen calls the run valid; 1 nothing was measured; 3 LoadGen calls it invalid.
 

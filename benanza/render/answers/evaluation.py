@@ -6,9 +6,10 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from benanza.evaluating.results import EvaluatedModel, Evaluation, Measured, Percentiles
+from benanza.evaluating.results import EvaluatedModel, Evaluation, MeasuredLoad, Percentiles
 from benanza.render.table import Column, html, printable, table
 from benanza.render.units import TimeUnit, plural, time_unit
+from benanza_backbone.pasteable import pasteable
 
 
 def print_evaluation(console: Console, model: EvaluatedModel) -> None:
@@ -54,7 +55,7 @@ def _title(evaluation: Evaluation) -> str:
     )
 
 
-def _validity(measured: Measured) -> str:
+def _validity(measured: MeasuredLoad) -> str:
     """LoadGen's verdict."""
     validity = measured.validity
     checks = ", ".join(f"{name} {'yes' if met else 'NO'}" for name, met in validity.checks.items())
@@ -63,7 +64,7 @@ def _validity(measured: Measured) -> str:
     return f"LoadGen: {said} ({checks}){reason}"
 
 
-def _throughput(model: EvaluatedModel, measured: Measured) -> str:
+def _throughput(model: EvaluatedModel, measured: MeasuredLoad) -> str:
     queries = f"{measured.queries:,} {'query' if measured.queries == 1 else 'queries'}"
     found = f"{plural(measured.samples, 'sample')} in {queries}: {measured.per_s:,.1f}/s"
     if model.bound_per_s is None or model.throughput_share is None:
@@ -83,7 +84,7 @@ def _limit(evaluation: Evaluation, limit_us: float) -> str:
     return f"{evaluation.rate_per_s:,.1f} requests/s keep the limit, {limit} ({tried})"
 
 
-def _latencies(evaluation: Evaluation, measured: Measured, *, plain: bool) -> Table:
+def _latencies(evaluation: Evaluation, measured: MeasuredLoad, *, plain: bool) -> Table:
     rows: list[tuple[str, Percentiles]] = []
     if measured.latency is not None:
         rows.append(("latency", measured.latency))
@@ -124,7 +125,10 @@ def _notes(model: EvaluatedModel) -> Iterator[str]:
     for name, figure in evaluation.metrics.items():
         yield f"{name}: {figure:.4g}"
     if model.without_bound:
-        batch = 1 if evaluation.request.scenario != "multi-stream" else evaluation.request.streams
-        yield f"{model.without_bound}; say: benanza run {evaluation.request.model} --batch {batch}"
+        request = evaluation.request
+        batch = request.streams if request.scenario == "multi-stream" else 1
+        dims = [word for name, size in request.dims.items() for word in ("--dim", f"{name}={size}")]
+        run = pasteable("benanza", "run", request.model, "--batch", str(batch), *dims)
+        yield f"{model.without_bound}; say: {run}"
     if evaluation.slowed_by:
         yield f"slowed down by {evaluation.slowed_by}: repeat it on an idle machine"

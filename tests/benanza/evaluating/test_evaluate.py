@@ -12,7 +12,7 @@ pytest.importorskip("mlperf_loadgen")
 from benanza.evaluating import evaluate as module
 from benanza.evaluating.evaluate import evaluated
 from benanza.evaluating.request import EvaluationRequest, Scenario
-from benanza.evaluating.results import Evaluation, Measured
+from benanza.evaluating.results import Evaluation, MeasuredLoad
 from benanza.evaluating.samples import SampleSource
 from benanza.profiling.whole_model import Arrays
 from benanza_backbone.errors import BenanzaError
@@ -42,7 +42,7 @@ def model(tmp_path: Path) -> str:
     return str(path)
 
 
-def run(model: str, scenario: Scenario, **others: Any) -> tuple[Evaluation, Measured]:
+def run(model: str, scenario: Scenario, **others: Any) -> tuple[Evaluation, MeasuredLoad]:
     found = evaluated(EvaluationRequest(model=model, scenario=scenario, duration_s=0.05, **others))
     assert found.failure == ""
     assert found.measured is not None

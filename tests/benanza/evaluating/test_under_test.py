@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -18,7 +18,8 @@ from benanza_runner.arrays import Array
 SIZES = (1, 2, 4)
 
 
-class Sample(NamedTuple):
+@dataclass(frozen=True)
+class Sample:
     """What LoadGen asks for."""
 
     id: int

@@ -12,7 +12,7 @@ from benanza.evaluating.results import (
     Evaluation,
     FrameworkLoss,
     LoadPart,
-    Measured,
+    MeasuredLoad,
     Percentiles,
     ServiceTimes,
     Validity,
@@ -22,7 +22,7 @@ from tests.schemas.samples import SYSTEM, some_id
 
 LATENCY = Percentiles(mean_us=5_000.0, p50_us=4_800.0, p90_us=6_000.0, p99_us=9_000.0, p999_us=None)
 CHECKS = {"performance constraints": True, "minimum duration": True, "early stopping": True}
-MEASURED = Measured(
+MEASURED = MeasuredLoad(
     validity=Validity(valid=True, checks=CHECKS, reason=""),
     queries=662,
     samples=662,

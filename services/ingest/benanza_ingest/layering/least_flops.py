@@ -14,7 +14,6 @@ products are of complex numbers, is no cheaper. Products of matrices count in fu
 computes them as Strassen does.
 """
 
-from fractions import Fraction
 from math import prod
 
 from benanza_ingest.layering.costs import operator_flops
@@ -80,4 +79,4 @@ def _of_operator(layer: Layer, operator: Operator) -> int:
     if axes is None:
         return 0
     needed = max(map(prod, zip(*(axis.met() for axis in axes), strict=True)))
-    return int(flops * Fraction(needed, prod(axis.places * axis.taps for axis in axes)))
+    return flops * needed // prod(axis.places * axis.taps for axis in axes)

@@ -5,6 +5,7 @@ padding. Of a convolution, places are those of the results and elements those of
 transposed one it is the other way round: what it would write outside of its result is cropped.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -48,16 +49,21 @@ class Axis(NamedTuple):
 
     def met(self) -> Met:
         """What meets within the map, counted without looking at each place."""
-        offsets = np.arange(self.taps) * self.dilation - self.before
-        first = np.maximum(0, -(offsets // self.stride))
-        last = np.minimum(self.places - 1, (self.elements - 1 - offsets) // self.stride)
-        some = first <= last
-        offsets, first, last = offsets[some], first[some], last[some]
-        # The elements that a tap meets are a stride apart: a range of each remainder.
-        ranges = offsets % self.stride * (self.elements + 1) + offsets // self.stride
-        return Met(
-            _union(first, last), _union(first + ranges, last + ranges), int(np.count_nonzero(some))
-        )
+        return _met(self)
+
+
+@lru_cache(4096)  # A model has few windows, and each is asked for several times.
+def _met(axis: Axis) -> Met:
+    offsets = np.arange(axis.taps) * axis.dilation - axis.before
+    first = np.maximum(0, -(offsets // axis.stride))
+    last = np.minimum(axis.places - 1, (axis.elements - 1 - offsets) // axis.stride)
+    some = first <= last
+    offsets, first, last = offsets[some], first[some], last[some]
+    # The elements that a tap meets are a stride apart: a range of each remainder.
+    ranges = offsets % axis.stride * (axis.elements + 1) + offsets // axis.stride
+    return Met(
+        _union(first, last), _union(first + ranges, last + ranges), int(np.count_nonzero(some))
+    )
 
 
 def _union(first: npt.NDArray[np.int64], last: npt.NDArray[np.int64]) -> int:

@@ -10,14 +10,14 @@ from benanza.agents.results import (
     RequestedEvaluations,
 )
 from benanza.render.systems import ID_SHOWN
-from benanza.render.table import Column, fitted, names, printable
+from benanza.render.table import Column, fitted, names, printable, prose
 
 GIGABYTE = 1e9
 
 AGENTS = (
     names("agent"),
     names("device"),
-    Column("frameworks", "left"),
+    prose("frameworks"),
     Column("free GB", spare=1),
     Column("seen (UTC)", "left"),
 )
@@ -44,7 +44,7 @@ def print_agents(console: Console, agents: Agents) -> None:
             agent.device,
             ", ".join(f"{name} {version}" for name, version in sorted(agent.frameworks.items())),
             f"{agent.free_bytes / GIGABYTE:.1f} of {agent.memory_bytes / GIGABYTE:.1f}",
-            f"{'gone since ' if agent.gone else ''}{agent.seen_at:%H:%M:%S}",
+            f"{agent.seen_at:%H:%M:%S}{', gone' if agent.gone else ''}",
         )
         for agent in agents.agents
     ]
@@ -60,9 +60,9 @@ def print_evaluations(console: Console, evaluations: RequestedEvaluations) -> No
     console.print(fitted(EVALUATIONS, rows, _width(console)))
     for each in evaluations.evaluations:
         for on in each.systems:
-            if on.why:
+            if said := "; ".join(filter(None, (_taken_over(on), on.why))):
                 line = f"{each.evaluation_id[:ID_SHOWN]} on {on.device or on.system_id[:ID_SHOWN]}"
-                console.print(Text(printable(f"{line}: {on.why}")))
+                console.print(Text(printable(f"{line}: {said}")))
 
 
 def print_requested(console: Console, requested: RequestedEvaluation) -> None:
@@ -79,6 +79,10 @@ def print_requested(console: Console, requested: RequestedEvaluation) -> None:
     console.print(Text(printable(f"evaluation {identity} of {requested.model} is asked of {on}")))
 
 
+def _taken_over(on: EvaluationOnSystem) -> str:
+    return f"taken over by {on.agent}" if on.taken_over and on.agent else ""
+
+
 def _width(console: Console) -> int | None:
     return console.width if console.is_terminal else None
 
@@ -91,7 +95,7 @@ def _row(evaluation: RequestedEvaluation, on: EvaluationOnSystem) -> tuple[str, 
         evaluation.scenario,
         on.device or on.system_id[:ID_SHOWN],
         f"{evaluation.framework} {on.version}",
-        f"{on.state}{', taken over' if on.taken_over else ''}",
+        on.state,
         f"{figures['p99_us']:,.0f}" if "p99_us" in figures else "",
         f"{figures['per_s']:,.1f}" if "per_s" in figures else "",
     )

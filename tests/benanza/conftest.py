@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,9 @@ from click.testing import CliRunner
 
 from benanza.cli import cli
 from benanza.onnxruntime import framework
+from benanza_runner import runtimes
 from benanza_runner.measuring.stopping import Rule
+from tests.benanza.quick_program import QUICK_PROGRAM, QUICK_RUNTIME
 from tests.shared import copied, made_once
 
 PROGRAM = Path(sysconfig.get_path("scripts")) / "benanza"
@@ -59,14 +61,23 @@ def benanza(tmp_path_factory: pytest.TempPathFactory) -> Benanza:
     return run
 
 
+@pytest.fixture(scope="package", autouse=True)
+def quick_runtime() -> Iterator[None]:
+    """Lets what measures in ONNX Runtime do so for moments. Tests of times put it back."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runtimes, "ONNX_RUNTIME", QUICK_RUNTIME)
+        yield
+
+
 @pytest.fixture(scope="session")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Benanza:
     """Runs the program in a process of its own: its exit status, output and errors."""
     home = tmp_path_factory.mktemp("home")
 
     def run(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
+        started = QUICK_PROGRAM if arguments[0] == "run" else (PROGRAM,)
         return subprocess.run(
-            [PROGRAM, *arguments],
+            [*started, *arguments],
             capture_output=True,
             text=True,
             check=False,

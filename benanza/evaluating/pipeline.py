@@ -12,6 +12,8 @@ from benanza.evaluating.samples import SampleSource
 
 FIRST_CALLS = 2
 LEAST_CALLS = 11
+PAUSE_S = 0.005
+"""After so long, frameworks' threads have given up waiting for work."""
 
 
 class Answered(NamedTuple):
@@ -58,17 +60,36 @@ class Pipeline:
 
 
 def service_times(pipeline: Pipeline, index: int, least_s: float) -> tuple[ServiceTimes, ...]:
-    """How long batches of a loaded sample take, one after the other, at each batch size for so many
-    seconds and at least `LEAST_CALLS` times, after `FIRST_CALLS` that don't count.
+    """How long batches of a loaded sample take at each batch size: one after the other for so many
+    seconds, and at least `LEAST_CALLS` times after `FIRST_CALLS` that don't count, and then as long
+    and as often after pauses.
     """
     found = []
     for size in pipeline.model.sizes:
-        times: list[float] = []
-        until = time.perf_counter() + least_s
-        while len(times) < FIRST_CALLS + LEAST_CALLS or time.perf_counter() < until:
-            answered = pipeline.answer([index] * size)
-            times.append((answered.finished_ns - answered.started_ns) / 1_000)
-        taken = times[FIRST_CALLS:]
-        median = float(np.median(taken))
-        found.append(ServiceTimes(batch=size, median_us=median, samples_us=tuple(taken)))
+        indices = [index] * size
+        _times_us(pipeline, indices, FIRST_CALLS, 0.0)
+        times = _times_us(pipeline, indices, LEAST_CALLS, least_s)
+        after_idle = _times_us(pipeline, indices, LEAST_CALLS, least_s, PAUSE_S)
+        median = float(np.median(times))
+        found.append(
+            ServiceTimes(
+                batch=size,
+                median_us=median,
+                samples_us=tuple(times),
+                after_idle_us=tuple(after_idle),
+            )
+        )
     return tuple(found)
+
+
+def _times_us(
+    pipeline: Pipeline, indices: Sequence[int], least: int, least_s: float, pause_s: float = 0.0
+) -> list[float]:
+    times: list[float] = []
+    until = time.perf_counter() + least_s
+    while len(times) < least or time.perf_counter() < until:
+        if pause_s:
+            time.sleep(pause_s)
+        answered = pipeline.answer(indices)
+        times.append((answered.finished_ns - answered.started_ns) / 1_000)
+    return times

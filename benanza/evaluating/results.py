@@ -24,12 +24,14 @@ class Percentiles(Document, frozen=True, kw_only=True):
 
 class ServiceTimes(Document, frozen=True, kw_only=True):
     """How long the model takes for batches of one size, without load, with their pre- and
-    post-processing.
+    post-processing: `samples_us` one batch after the other, and `after_idle_us` after pauses, in
+    which threads fall asleep and caches fill with other things. `median_us` is that of the former.
     """
 
     batch: int
     median_us: float
     samples_us: tuple[float, ...]
+    after_idle_us: tuple[float, ...]
 
     @property
     def per_s(self) -> float:

@@ -5,14 +5,14 @@ from functools import partial
 
 import msgspec
 
-from benanza.evaluating.loadgen import LoadSettings, run_load
+from benanza.evaluating.loadgen import LoadSettings, Said, run_load
 from benanza.evaluating.measured import measured_run
 from benanza.evaluating.pipeline import Pipeline
 from benanza.evaluating.rate import greatest_rate, lower_rates
 from benanza.evaluating.request import EvaluationRequest
 from benanza.evaluating.results import Evaluation, MeasuredLoad, Percentiles, ServiceTimes, Tried
 from benanza.evaluating.simulated import schedule_us, simulate
-from benanza.evaluating.under_test import BatchingServer
+from benanza.evaluating.under_test import AnsweredBatch, BatchingServer
 
 TIMES_ALONE = 10
 """The limit by default, as a multiple of what a request takes alone."""
@@ -72,6 +72,13 @@ class Server:
 
     def run(self, rate_per_s: float, duration_s: float) -> MeasuredLoad:
         """A run at this rate."""
+        said, batches = self.answered(rate_per_s, duration_s)
+        return measured_run("server", said, batches)
+
+    def answered(
+        self, rate_per_s: float, duration_s: float
+    ) -> tuple[Said, Sequence[AnsweredBatch]]:
+        """What LoadGen says of a run at this rate, and what was answered."""
         server = partial(
             BatchingServer,
             self._pipeline,
@@ -87,7 +94,7 @@ class Server:
             percentile=self._request.percentile,
         )
         said, system = run_load(load, self._pipeline, server)
-        return measured_run("server", said, system.batches)
+        return said, system.batches
 
 
 def _none_keeps(limit_us: float, tried: Sequence[Tried]) -> str:

@@ -49,14 +49,15 @@ def simulate(
     seed: int = 0,
 ) -> Simulated:
     """Answers requests that arrive at these times, ascending. A batch takes one of the times that
-    were measured of the least batch size that holds it, drawn at random.
+    were measured of the least batch size that holds it, drawn at random: of those after pauses
+    where nothing ran just before it.
     """
     picked = np.random.default_rng(seed).random(len(arrivals_us))
-    times = {each.batch: np.array(each.samples_us) for each in service}
+    times = {each.batch: (each.samples_us, each.after_idle_us) for each in service}
     sizes = sorted(times)
     latencies_us: list[float] = []
     batches: dict[int, int] = {}
-    first, free_us, count = 0, 0.0, len(arrivals_us)
+    first, free_us, count = 0, -math.inf, len(arrivals_us)
     while first < count:
         full = first + max_batch - 1
         filled_us = arrivals_us[full] if full < count else math.inf
@@ -66,7 +67,8 @@ def simulate(
         came = int(np.searchsorted(arrivals_us, start_us, side="right"))
         size = min(came - first, max_batch)
         ran_as = next(each for each in sizes if each >= size)
-        free_us = start_us + times[ran_as][int(picked[first] * len(times[ran_as]))]
+        possible = times[ran_as][int(start_us > free_us)]
+        free_us = start_us + possible[int(picked[first] * len(possible))]
         latencies_us += [free_us - arrived for arrived in arrivals_us[first : first + size]]
         batches[size] = batches.get(size, 0) + 1
         first += size

@@ -32,7 +32,7 @@ def _shown(model: EvaluatedModel, *, plain: bool) -> Iterator[RenderableType]:
     yield Text(_validity(measured))
     yield Text(_throughput(model, measured))
     if evaluation.limit_us is not None:
-        yield Text(_limit(evaluation, evaluation.limit_us))
+        yield Text(_limit(evaluation, measured, evaluation.limit_us))
     yield _latencies(evaluation, measured, plain=plain)
     if model.latency_ratio is not None and model.bound_us is not None:
         unit = time_unit([model.bound_us])
@@ -75,13 +75,14 @@ def _throughput(model: EvaluatedModel, measured: MeasuredLoad) -> str:
     )
 
 
-def _limit(evaluation: Evaluation, limit_us: float) -> str:
+def _limit(evaluation: Evaluation, measured: MeasuredLoad, limit_us: float) -> str:
     request, unit = evaluation.request, time_unit([limit_us])
     limit = f"{request.percentile:.1%} within {unit.format(limit_us)} {unit.name}"
+    rate = f"{evaluation.rate_per_s:,.1f} requests/s"
     if not evaluation.searched:
-        return f"at {evaluation.rate_per_s:,.1f} requests/s; asked for: {limit}"
-    tried = plural(len(evaluation.tried), "run")
-    return f"{evaluation.rate_per_s:,.1f} requests/s keep the limit, {limit} ({tried})"
+        return f"at {rate}; asked for: {limit}"
+    found = "keep" if measured.validity.valid else "and all rates that were tried don't keep"
+    return f"{rate} {found} the limit, {limit} ({plural(len(evaluation.tried), 'run')})"
 
 
 def _latencies(evaluation: Evaluation, measured: MeasuredLoad, *, plain: bool) -> Table:
@@ -113,7 +114,7 @@ def _parts(model: EvaluatedModel, *, plain: bool) -> Table:
     for part in model.parts:
         rows.append((part.kind, unit.format(part.us)))
         if part.kind == "the framework":
-            rows += [(f"  {loss.kind}", unit.format(loss.us)) for loss in model.losses]
+            rows += [(f"  profiled: {loss.kind}", unit.format(loss.us)) for loss in model.losses]
     columns = (Column("of the mean latency", "left"), Column(unit.name))
     return table(columns, rows, plain=plain)
 

@@ -17,7 +17,7 @@ from benanza.evaluating.simulated import schedule_us, simulate  # noqa: E402
 
 
 def constant(batch: int, us: float) -> ServiceTimes:
-    return ServiceTimes(batch=batch, median_us=us, samples_us=(us,))
+    return ServiceTimes(batch=batch, median_us=us, samples_us=(us,), after_idle_us=(us,))
 
 
 @pytest.mark.parametrize("seed", [0, 12345678901])
@@ -63,6 +63,13 @@ def test_batches_start_when_they_are_full_or_have_waited() -> None:
     latencies = [180.0, 170.0, 160.0, 150.0, 160.0, 120.0, 150.0, 100.0]
     assert found.batches == {1: 2, 2: 1, 4: 1}
     assert found.latency.mean_us == pytest.approx(np.mean(latencies))
+
+
+def test_a_batch_that_nothing_ran_before_takes_as_long_as_after_a_pause() -> None:
+    service = [ServiceTimes(batch=1, median_us=10.0, samples_us=(10.0,), after_idle_us=(30.0,))]
+    found = simulate(np.array([0.0, 20.0, 100.0]), service, max_batch=1, max_wait_us=0.0)
+    # The second waits for 10 µs and finds the server warm; the others don't.
+    assert found.latency.mean_us == pytest.approx((30.0 + 20.0 + 30.0) / 3)
 
 
 def test_a_log_is_read_by_its_keys() -> None:

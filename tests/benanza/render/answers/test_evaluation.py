@@ -37,6 +37,7 @@ MEASURED = MeasuredLoad(
     finish_us=1.0,
     batches={1: 662},
 )
+ALONE = ServiceTimes(batch=1, median_us=3_000.0, samples_us=(3_000.0,), after_idle_us=(3_100.0,))
 EVALUATION = Evaluation(
     request=EvaluationRequest(model="zoo:net", scenario="server"),
     name="net",
@@ -48,7 +49,9 @@ EVALUATION = Evaluation(
     loadgen="6.0.17",
     samples="made up",
     evaluated_at=datetime(2026, 11, 28, tzinfo=UTC),
-    service=(ServiceTimes(batch=1, median_us=3_000.0, samples_us=(3_000.0,)),),
+    service=(
+        ServiceTimes(batch=1, median_us=3_000.0, samples_us=(3_000.0,), after_idle_us=(3_000.0,)),
+    ),
     limit_us=15_000.0,
     rate_per_s=101.5,
     searched=True,
@@ -81,7 +84,7 @@ def test_it_says_what_stands_between() -> None:
     assert "101.5 requests/s keep the limit, 99.0% within 15.00 ms" in text
     assert "20% of the bound's 500.0/s at batch" in text
     assert "up to 2.00 times" in text
-    for part in ("as simulated", "the framework", "  slower call", "450.0"):
+    for part in ("as simulated", "the framework", "  profiled: slower call", "450.0"):
         assert part in text
     assert "slowed down by other programs" in text
     assert "20% of the bound" in evaluation_html(FOUND)

@@ -19,7 +19,8 @@ from tests.kafka_broker import KafkaBroker
 @click.option("--evaluations", default=50, show_default=True)
 @click.option("--faults", default=30, show_default=True)
 @click.option("--seed", default=1, show_default=True)
-def main(evaluations: int, faults: int, seed: int) -> None:
+@click.option("--sleep", "sleep_s", type=float, help="Sleeps so long, and evaluates nothing.")
+def main(evaluations: int, faults: int, seed: int, sleep_s: float | None) -> None:
     """Each result has to be there once, and no two at once on a device."""
     began = time.monotonic()
 
@@ -42,8 +43,8 @@ def main(evaluations: int, faults: int, seed: int) -> None:
                 evaluations,
                 scheduled(sorted(AGENTS), faults, seed),
                 model=dense_model(),
-                sleep_s=None,
-                patience_s=900,
+                sleep_s=sleep_s,
+                patience_s=300,
                 pause_broker=pause,
                 happened=happened,
             )

@@ -137,7 +137,8 @@ def campaign(
     happened: Callable[[str], object] = lambda _: None,
 ) -> Found:
     """Asks for so many evaluations while the faults befall the agents and the broker, and waits
-    for what is still to come. Without `sleep_s` the model is evaluated, for half a second each.
+    for what is still to come, until none came for `patience_s` seconds. Without `sleep_s` the model
+    is evaluated, for half a second each.
     """
     began = time.monotonic()
     agents = _Agents(folder, kafka, sleep_s)
@@ -158,10 +159,13 @@ def campaign(
                 else:
                     agents.befall(fault)
                 agents.keep()
-            deadline = time.monotonic() + patience_s
+            so_far, since = 0, time.monotonic()
             while True:
                 found = _found(log, asked, folder / "journal", time.monotonic() - began)
-                if found.wanted <= found.results.keys() or time.monotonic() > deadline:
+                if len(found.results) > so_far:
+                    so_far, since = len(found.results), time.monotonic()
+                silent_s = time.monotonic() - since
+                if found.wanted <= found.results.keys() or silent_s > patience_s:
                     return found
                 agents.keep()
                 time.sleep(0.5)

@@ -85,6 +85,7 @@ SECTIONS: Mapping[str, tuple[Listed, ...]] = {
             "Takes out of the embedded log what has been replaced since.",
         ),
         Listed("topics", "operating.topics", "Makes the topics that Kafka lacks."),
+        Listed("agents", "agents.agents", "Who evaluates models for others, and with what."),
         Listed("serve", "running.serve", "One service, until SIGTERM or Ctrl-C."),
         Listed(
             "seed-known-layers",

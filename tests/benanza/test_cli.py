@@ -33,11 +33,13 @@ SLOW_TO_IMPORT = (
 def test_the_commands_are_those_of_the_interface() -> None:
     assert COMMANDS == [
         "advise",
+        "agents",
         "bounds",
         "check-config",
         "completion",
         "dead-letters",
         "evaluate",
+        "evaluations",
         "explain",
         "export",
         "gate",

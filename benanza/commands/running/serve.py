@@ -11,7 +11,7 @@ from benanza.commands.running.serve_weights import weights
 from benanza.commands.startup import service_settings
 from benanza.services import SERVICES
 from benanza_backbone.settings import Settings, kafka_of
-from benanza_schemas.consumer_groups import ANALYZER, DEDUPE, INGEST, RUNNER
+from benanza_schemas.consumer_groups import AGENT, ANALYZER, DEDUPE, INGEST, RUNNER
 from benanza_schemas.layer import Precision
 
 if TYPE_CHECKING:
@@ -91,6 +91,33 @@ def runner(
         ctx.exit(serve_each(named_gpus(gpus), arguments, settings.metrics_port))
     with open_runtime(runtime, settings) as opened:
         _run(ctx, RUNNER, settings, runtime=opened, precisions=precisions)
+
+
+@serve.command()
+@click.option(
+    "--framework",
+    "frameworks",
+    multiple=True,
+    metavar="NAME",
+    help="A framework to evaluate in; by default all that run here. May be given several times.",
+)
+@click.pass_context
+def agent(ctx: click.Context, *, frameworks: tuple[str, ...]) -> None:
+    """Evaluations to results, on this machine's device.
+
+    It says on the topic agents what it has, and does what benanza evaluations request asks of
+    systems such as this one. Agents of one system share that; the runners of this machine wait
+    while it is at it.
+
+    \b
+    Examples:
+      benanza serve agent
+      benanza serve agent --framework onnxruntime
+    """
+    from benanza.agents.serving.this_machine import this_machine
+
+    settings = settings_of_service()
+    _run(ctx, AGENT, settings, has=this_machine(frameworks))
 
 
 @serve.command()

@@ -13,6 +13,8 @@ from benanza_backbone.settings import Settings
 from benanza_runner import nvidia
 from benanza_runner.cpu import available_cores
 from benanza_runner.cuda.available import why_unavailable
+from benanza_runner.isolation import device_turn
+from benanza_runner.isolation.device_turn import LONGEST_TURN_S, DeviceTurn
 from benanza_runner.isolation.isolated_runtime import IsolatedRuntime, WorkerLimits
 from benanza_runner.isolation.memory import SHARE, free_bytes
 from benanza_runner.isolation.worker_pool import WorkerPool
@@ -85,12 +87,15 @@ def open_onnxruntime(settings: Settings) -> Opened:
     _make_folder(settings.data)
     journal = settings.data / CPU_JOURNAL
     journal.unlink(missing_ok=True)
+    on = device()
     arguments: dict[str, str | int | bool] = {
-        "device": device(),
+        "device": on,
         "libraries": settings.cpu_libraries,
         "journal": str(journal),
     }
-    return IsolatedRuntime(ONNX_RUNTIME, arguments, _limits(settings)._replace(tries=MOST_TRIES))
+    limits = _limits(settings)._replace(tries=MOST_TRIES)
+    turn = DeviceTurn(device_turn.gpu() if on == "cuda" else device_turn.cores(), alone=True)
+    return IsolatedRuntime(ONNX_RUNTIME, arguments, limits, turn=turn)
 
 
 def _make_folder(folder: Path) -> None:
@@ -125,7 +130,9 @@ def cuda_workers(
             "journal": str(journal),
             "interleaved": interleaved,
         }
-        return IsolatedRuntime(CUDA, arguments, limits, memory_bytes // workers)
+        # The workers take turns with each other by themselves (`device_lock`).
+        turn = DeviceTurn(device_turn.gpu(), alone=False)
+        return IsolatedRuntime(CUDA, arguments, limits, memory_bytes // workers, turn)
 
     return WorkerPool(worker, workers)
 
@@ -133,12 +140,13 @@ def cuda_workers(
 def longest_job_s(settings: Settings) -> float:
     """The longest that a runner may take for a layer at a precision, in seconds, with any runtime.
 
-    It measures the ceilings first. Each try may have to start a worker, and where that worker was
-    slow, all tries are made again in another one.
+    It waits for its turn on the device, and measures the ceilings first. Each try may have to start
+    a worker, and where that worker was slow, all tries are made again in another one.
     """
     limits = WorkerLimits(layer_seconds=settings.benchmark_timeout_s, tries=MOST_TRIES)
     ceilings = limits.start_seconds + limits.ceilings_seconds
-    return ceilings + 2 * limits.tries * (limits.start_seconds + limits.layer_seconds)
+    tries_s = 2 * limits.tries * (limits.start_seconds + limits.layer_seconds)
+    return LONGEST_TURN_S + ceilings + tries_s
 
 
 def device() -> str:

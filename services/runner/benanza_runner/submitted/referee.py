@@ -5,6 +5,9 @@ compute, the clock, and when it is to stop are here. Nobody in the worker's proc
 is the last of a window; of this one all outputs are compared, so that each call has to be right.
 Timed windows aren't short. So that none of their first calls is left out, there are others among
 them, as many, which end sooner, and whose results alone are looked at.
+
+All inputs are others at each call. Making them so takes part of a window; windows of calls that do
+nothing say how long.
 """
 
 import resource
@@ -12,7 +15,9 @@ import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import prod
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 
@@ -24,7 +29,7 @@ from benanza_runner.measuring.busy import Load as MachineLoad
 from benanza_runner.measuring.busy import as_environment, busy_between
 from benanza_runner.reasons import short_reason
 from benanza_runner.submitted.disturbance import Disturbance
-from benanza_runner.submitted.draws import Draws
+from benanza_runner.submitted.draws import PLAIN, Draws, Kind
 from benanza_runner.submitted.memory import SharedMemory, shared_memory
 from benanza_runner.submitted.messages import (
     MOST_BYTES,
@@ -52,9 +57,11 @@ from benanza_schemas.one_line import one_line
 WORKER_MODULE = "benanza_runner.submitted.worker"
 
 TRIES = 2
-"""Calls that are only looked at, with other weights than those of the timed ones."""
+"""At least so many calls are only looked at, with other weights than those of the timed ones."""
 
 WARM_UP, FEW_WINDOWS, WINDOWS = 3, 10, 60
+"""Of each kind of inputs that is timed."""
+
 WINDOW_S = 0.002
 """About how long a timed window is; it ends at a time between half of it and one and a half."""
 
@@ -65,10 +72,15 @@ MOST_US = 1_000_000.0
 """There are fewer windows if they take so long together."""
 
 OVERHEADS = 8
-"""Windows without calls, and with calls that do nothing."""
+"""Windows without calls, and with calls that do nothing, before the kernel is loaded."""
+
+TURNS = 6
+"""After so many timed windows comes another with calls that do nothing: the machine may have become
+faster since the first ones.
+"""
 
 MOST_CALLS = 1e8
-"""In a second. Python calls nothing so often, and each is a change to be made here, too."""
+"""In a second. Python calls nothing so often."""
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
@@ -134,6 +146,8 @@ class _Referee:
         self._inputs: list[Array] = []
         self._pools: list[Array] = []
         """What these should be, where no kernel can write."""
+        self._empty: list[TimedWindow] = []
+        """Windows with calls that do nothing."""
         self._kept: list[Array] = []
         """The outputs as they were at the last answer, likewise."""
 
@@ -150,55 +164,69 @@ class _Referee:
         )
         self._memory.path.unlink()
         self._reweigh()
-        less = overhead(
-            [self._window(empty=True, stopped=True) for _ in range(OVERHEADS)],
-            [self._window(empty=True) for _ in range(OVERHEADS)],
-        )
+        without = [self._window(PLAIN, empty=True, stopped=True) for _ in range(OVERHEADS)]
+        self._empty = [self._window(PLAIN, empty=True) for _ in range(OVERHEADS)]
         self._ask(LoadKernel())
-        for _ in range(TRIES):
+        kinds = (*self._draws.kinds, *self._draws.special_kinds)
+        for kind in kinds * -(-TRIES // len(kinds)):
             self._reweigh()
             self._ask(Prepare())
-            self._renew()
+            self._renew(kind)
             self._ask(Try())
             self._keep()
             self._check()
         self._reweigh()
         self._ask(Prepare())
-        windows = self._windows()
-        calls = sum(window.calls for window in windows)
+        timed = self._windows()
+        calls = sum(window.calls for windows in timed for window in windows)
         missing = begun.missing if isinstance(begun, Begun) else ()
-        times = samples_us(windows, less)
+        less = overhead(without, self._empty)
+        times = max((samples_us(windows, less) for windows in timed), key=median)
         if not all(times):
             raise RefusedError("it takes no longer than a call that does nothing")
         return TimedKernel(tuple(times), calls, {}, missing)
 
-    def _windows(self) -> list[TimedWindow]:
-        """All that count."""
+    def _windows(self) -> list[list[TimedWindow]]:
+        """All that count, by the kind of inputs: the usual one and that of all widths. Whichever
+        takes longer is the time, so that nobody wins who is right at the one and fast at the other.
+        """
+        kinds = self._draws.kinds
+        ends = dict.fromkeys((kinds[0], kinds[-1]))
         for _ in range(WARM_UP):
-            self._window()
-        windows: list[TimedWindow] = []
+            self._window(kinds[0])
+        timed: dict[Kind, list[TimedWindow]] = {kind: [] for kind in ends}
         spent_us = 0.0
-        while len(windows) < (FEW_WINDOWS if spent_us > MOST_US else WINDOWS):
+        while len(timed[kinds[-1]]) < (FEW_WINDOWS if spent_us > MOST_US else WINDOWS):
             if secrets.randbelow(2):
-                self._window(_early_s())
+                self._window(secrets.choice(kinds), _early_s())
                 continue
-            windows.append(self._window())
-            spent_us += windows[-1].passed_us
-        return windows
+            for kind, windows in timed.items():
+                windows.append(self._window(kind))
+                spent_us += windows[-1].passed_us / len(timed)
+            if not len(windows) % TURNS:
+                self._empty.append(self._window(kinds[0], empty=True))
+        return list(timed.values())
 
     def _window(
-        self, length_s: float | None = None, *, empty: bool = False, stopped: bool = False
+        self,
+        kind: Kind,
+        length_s: float | None = None,
+        *,
+        empty: bool = False,
+        stopped: bool = False,
     ) -> TimedWindow:
         """A window of one call or more; of none if it is `stopped`. All is right after it."""
         if length_s is None:
             length_s = 0.0 if stopped else WINDOW_S * (0.5 + secrets.randbelow(1000) / 1000)
-        self._renew()
+        self._renew(kind)
         arranged = Arrange(secrets.randbits(60), empty)
         self._ask(arranged)
         window = self._timed(length_s, stopped=stopped)
-        changed = Disturbance(self._inputs, self._pools, arranged.seed)
-        for _ in range(1 + window.calls):
-            changed.step()
+        pools = [
+            None if operand.fixed else pool
+            for operand, pool in zip(self._signature.changing, self._pools, strict=True)
+        ]
+        Disturbance(self._inputs, pools, arranged.seed).skip(1 + window.calls)
         if not empty:
             self._check()
         return window
@@ -253,13 +281,19 @@ class _Referee:
         for array, value in zip(self._shared(constant=True), self._weights, strict=True):
             array[...] = value
 
-    def _renew(self) -> None:
+    def _renew(self, kind: Kind) -> None:
         """Draws other inputs, and what they are changed with. Outputs hold no numbers then."""
-        self._inputs, self._pools = self._draws.inputs(), self._draws.pools()
+        self._pools = self._draws.pools(kind)
+        operands = self._signature.changing
+        self._inputs = [
+            pool[: prod(operand.shape)].reshape(operand.shape).copy()
+            for operand, pool in zip(operands, self._pools, strict=True)
+        ]
         for array, value in zip(self._shared(constant=False), self._inputs, strict=True):
             array[...] = value
-        for array, value in zip(self._memory.pools, self._pools, strict=True):
-            array[...] = value
+        for shared, pool in zip(self._memory.pools, self._pools, strict=True):
+            if shared is not None:
+                shared[...] = pool
         for output in (*self._memory.outputs, *self._memory.copies):
             poison(output)
 

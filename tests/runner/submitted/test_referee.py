@@ -112,9 +112,10 @@ def run(x, w, y):
     ),
     "ends windows itself": (
         f"""
-import sys
+import ctypes
 import numpy as np
-frame = sys._getframe()
+ctypes.pythonapi.PyEval_GetFrame.restype = ctypes.py_object
+frame = ctypes.pythonapi.PyEval_GetFrame()
 while "bench" not in frame.f_locals:
     frame = frame.f_back
 stop = frame.f_locals["bench"]._memory.stop
@@ -123,6 +124,32 @@ def run(x, w, y):
     stop[0] = 1
 """,
         "it ended a window itself",
+    ),
+    "looks for frames while it is loaded": (
+        HONEST + "import inspect; inspect.currentframe().f_back",
+        "it looks into the interpreter",
+    ),
+    "writes a file while it is loaded": (
+        HONEST
+        + """
+try:
+    open("/dev/shm/kept", "w")
+except OSError:
+    pass
+""",
+        "it writes a file (open)",
+    ),
+    "starts a program while it is loaded": (
+        HONEST + "import os; os.system('true')",
+        "it starts a program",
+    ),
+    "starts a thread while it is loaded": (
+        HONEST + "import threading, time; threading.Thread(target=time.sleep, args=(9,)).start()",
+        "it starts a thread while it is loaded",
+    ),
+    "replaces a function of NumPy while it is loaded": (
+        HONEST + "np.copyto = lambda *_: None",
+        "it replaced numpy.copyto",
     ),
     "takes over the loop": (
         HONEST
@@ -258,7 +285,7 @@ def run(x, w):
     ),
     "asks the network": (
         "import socket; socket.create_connection(('127.0.0.1', 9))",
-        "PermissionError",
+        "it uses the network",
     ),
     "takes too long": (
         "import time\ndef run(x, w): time.sleep(60)",
@@ -294,6 +321,20 @@ def test_a_right_kernel_is_timed(tmp_path: Path) -> None:
     assert len(timed.samples_us) == 5
     assert all(0 < us < 2_000 for us in timed.samples_us)
     assert not timed.unconfined
+
+
+def test_what_it_imports_may_do_what_modules_do(tmp_path: Path) -> None:
+    imports = """
+import concurrent.futures, dataclasses, enum, inspect, typing, unittest.mock
+import numpy.testing
+@dataclasses.dataclass
+class Size: rows: int
+class Row(typing.NamedTuple): x: int
+class Side(enum.Enum): LEFT = 1
+pool = concurrent.futures.ThreadPoolExecutor(1)
+"""
+    with pytest.raises(RefusedError, match="it wrote nothing to y3"):
+        judge(tmp_path, imports + "def run(x, w, y): pass")
 
 
 def test_what_it_sleeps_counts(tmp_path: Path) -> None:

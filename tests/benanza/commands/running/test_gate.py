@@ -1,15 +1,22 @@
 """`benanza gate`: from a model to an exit status."""
 
 import json
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from junitparser import Error, Failure, JUnitXml
+from msgspec.structs import replace
 from onnx import parser
 
 import benanza as api
 from benanza.onnxruntime import framework
+from benanza_backbone.event_log.readable import events_of
+from benanza_backbone.event_log.sqlite_log import SqliteEventLog
+from benanza_backbone.service.processor import as_message
 from benanza_runner.measuring.stopping import Rule
+from benanza_schemas.events import ModelProfiled
+from benanza_schemas.topics import PROFILES
 from tests.benanza.conftest import Benanza, without_progress
 
 MODEL = "zoo:squeezenet"
@@ -68,6 +75,11 @@ def test_what_it_says_is_its_exit_status(benanza: Benanza, data: Path, tmp_path:
     found = api.gate("squeezenet", stored=True, no_slower_than=document, data=data)
     assert found.verdict in ("fails", "unknown")
     assert "times the earlier run" in found._repr_html_()
+    slow = run | {"medians_us": [1e9] * 5, "slowed_by": "other programs"}
+    document.write_text(json.dumps({"runs": [slow], "errors": []}))
+    (checked,) = api.gate("squeezenet", stored=True, no_slower_than=document, data=data).runs
+    assert checked.checks[0].verdict == "unknown"
+    assert "the earlier run was slowed down by other programs" in checked.checks[0].reason
     document.write_text(json.dumps({"runs": [run | {"device": "another"}], "errors": []}))
     (checked,) = api.gate("squeezenet", stored=True, no_slower_than=document, data=data).runs
     assert checked.checks[0].reason == f"{document} is of another device: another"
@@ -88,12 +100,42 @@ def test_a_limit_without_a_bound_and_a_model_that_can_t_be_read(
     assert not any(isinstance(case.result[0], Failure) for case in cases)
 
 
+def test_a_failure_counts_after_a_success(benanza: Benanza, data: Path) -> None:
+    assert benanza("gate", MODEL, "--data", data, "--max-ratio", "100000").returncode == 0
+    stored = ("gate", MODEL, "--data", data, "--stored", "--max-ratio", "100000")
+    assert benanza(*stored).returncode == 0
+    with SqliteEventLog(data / "events.sqlite") as log:
+        *_, event = events_of(log, PROFILES, ModelProfiled)
+        later = event.profiled_at + timedelta(seconds=1)
+        failed = replace(
+            event, event_id="f" * 32, profiled_at=later, times=None, failure="out of memory"
+        )
+        log.append([as_message(failed)])
+    done = benanza(*stored)
+    assert done.returncode == 3
+    assert "out of memory" in done.stdout
+
+
+def test_a_model_that_computes_nothing_has_no_ratio(benanza: Benanza, tmp_path: Path) -> None:
+    net = tmp_path / "net.onnx"
+    net.write_bytes(parser.parse_model(NET.replace("Relu", "Identity")).SerializeToString())
+    assert benanza("run", net, "--data", tmp_path).returncode == 0
+    done = benanza("gate", net, "--data", tmp_path, "--max-ratio", "2")
+    assert done.returncode == 3
+    assert "its bound is 0, as it computes nothing that takes time" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("options", "status", "said"),
     [
         ((), 2, "give --max-ratio, --no-slower-than, or both"),
         (("--max-ratio", "0"), 2, "0.0 is not in the range"),
         (("--no-slower-than", "main.json"), 2, "no file that is there, and no time"),
+        (
+            ("--max-ratio", "2", "--junit", "/dev/null/gate.xml"),
+            1,
+            "can't write /dev/null/gate.xml",
+        ),
         (("--no-slower-than", __file__), 1, "isn't what benanza gate --format json prints"),
     ],
 )
@@ -103,3 +145,4 @@ def test_wrong_use(
     done = benanza("gate", MODEL, "--data", tmp_path, *options)
     assert done.returncode == status
     assert said in done.stderr
+    assert not any(tmp_path.iterdir()), "nothing ran"

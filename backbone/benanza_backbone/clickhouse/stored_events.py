@@ -237,7 +237,7 @@ def stored_profiles(store: Store, model_id: str, *, failures: bool = False) -> l
     that failed counts only where none has a time, or, with `failures`, as any other does. Raises
     `BenanzaError` as all queries do.
     """
-    rows = store.query(_PROFILES, {"model": model_id, "failures": failures})
+    rows = store.query(_PROFILES, {"model": model_id, "failures": int(failures)})
     calls: dict[str, list[FrameworkCall]] = {row["event_id"]: [] for row in rows}
     for row in store.query(_PROFILE_CALLS, {"events": list(calls)}):
         kernels = tuple(FrameworkKernel(*kernel) for kernel in row.pop("kernels"))

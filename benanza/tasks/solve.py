@@ -59,7 +59,7 @@ def solve(
     system = _this_system(task, settings)
     try:
         signature = signature_of(retyped(task.layer, task.precision))
-        with _compiled(kernel) as runnable:
+        with compiled(kernel) as runnable:
             timed = judged(
                 *(task.layer, signature, task.precision, runnable, system.threads),
                 limits or KernelLimits(),
@@ -178,7 +178,7 @@ def _event(
 
 
 @contextmanager
-def _compiled(kernel: Path) -> Iterator[Path]:
+def compiled(kernel: Path) -> Iterator[Path]:
     """The kernel itself, or what the compiler makes of a file of C while the block lasts."""
     if kernel.suffix != ".c":
         yield kernel

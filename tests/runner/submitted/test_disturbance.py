@@ -31,8 +31,8 @@ def test_the_same_seed_makes_the_same_changes(sizes: tuple[int, ...]) -> None:
 def test_all_is_changed_at_a_time_and_stays_in_its_range(dtype: str) -> None:
     """A sixteenth of one input was: what had been computed of the rest could be used again."""
     random = np.random.default_rng(1)
-    pool = (100 * random.uniform(0.3, 1, pool_size(3000))).astype(np.dtype(dtype))
-    array, fixed = pool[:3000].copy(), np.ones(5, np.float32)
+    pool = (100 * random.uniform(0.3, 1, pool_size(100_000))).astype(np.dtype(dtype))
+    array, fixed = np.resize(pool, 100_000), np.ones(5, np.float32)
     changes = Disturbance([array, fixed], [pool, None], 1)
     for _ in range(20):
         before = array.copy()

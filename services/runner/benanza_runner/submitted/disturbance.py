@@ -12,8 +12,11 @@ import numpy as np
 
 from benanza_runner.arrays import Array
 
+BLOCK = 1 << 16
+"""Inputs are changed in blocks of so many elements, whose pool so stays in the caches."""
+
 SHIFTS = 4096
-"""An input is so many elements of its pool, from one of as many places on: each element so changes
+"""A block is elements of the input's pool, from one of so many places on: each element so changes
 its place by an amount that nobody knows before.
 """
 
@@ -33,7 +36,7 @@ _Change = Callable[[int], None]
 
 def pool_size(size: int) -> int:
     """How many elements there have to be to change an input of so many."""
-    return size + SHIFTS - 1
+    return min(size, BLOCK) + SHIFTS - 1
 
 
 class Disturbance:
@@ -44,9 +47,10 @@ class Disturbance:
     def __init__(self, arrays: Sequence[Array], pools: Sequence[Array | None], seed: int) -> None:
         random = np.random.default_rng(seed)
         self._changes = [
-            _change(array.reshape(-1), pool, random)
+            _change(array.reshape(-1)[start : start + BLOCK], pool, random)
             for array, pool in zip(arrays, pools, strict=True)
             if pool is not None
+            for start in range(0, array.size, BLOCK)
         ]
         self._count = 0
 
@@ -62,16 +66,16 @@ class Disturbance:
         self.step()
 
 
-def _change(flat: Array, pool: Array, random: np.random.Generator) -> _Change:
+def _change(block: Array, pool: Array, random: np.random.Generator) -> _Change:
     starts = random.integers(0, SHIFTS, PLACES).tolist()
-    bits = CHANGED_BITS.get(flat.dtype.name)
+    bits = CHANGED_BITS.get(block.dtype.name)
     if bits is None:
-        places = [pool[start : start + flat.size] for start in starts]
+        places = [pool[start : start + block.size] for start in starts]
         copy = np.copyto
-        return lambda count: copy(flat, places[count % PLACES])
-    unsigned: np.dtype[Any] = np.dtype(f"uint{8 * flat.itemsize}")
-    drawn, result = pool.view(unsigned), flat.view(unsigned)
-    places = [drawn[start : start + flat.size] for start in starts]
+        return lambda count: copy(block, places[count % PLACES])
+    unsigned: np.dtype[Any] = np.dtype(f"uint{8 * block.itemsize}")
+    drawn, result = pool.view(unsigned), block.view(unsigned)
+    places = [drawn[start : start + block.size] for start in starts]
     patterns = list(random.integers(0, 1 << bits, PATTERNS).astype(unsigned))
     negate = np.bitwise_xor
 

@@ -15,7 +15,6 @@ import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from math import prod
 from pathlib import Path
 from statistics import median
 
@@ -286,7 +285,7 @@ class _Referee:
         self._pools = self._draws.pools(kind)
         operands = self._signature.changing
         self._inputs = [
-            pool[: prod(operand.shape)].reshape(operand.shape).copy()
+            np.resize(pool, operand.shape)
             for operand, pool in zip(operands, self._pools, strict=True)
         ]
         for array, value in zip(self._shared(constant=False), self._inputs, strict=True):

@@ -149,7 +149,7 @@ class Draws:
     def _near(self, array: Array) -> Array:
         if not _is_float(array):
             return array
-        last = ml_dtypes.finfo(array.dtype).eps / 2
+        last = ml_dtypes.finfo(array.dtype).eps / 2  # type: ignore[no-untyped-call]  # as it stands
         wide = array.astype(np.float64)
         return np.asarray(wide * (1 + float(last) * self._random.uniform(-1, 1, array.shape)))
 

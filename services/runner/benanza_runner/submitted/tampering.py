@@ -54,13 +54,17 @@ _DEFINING = ("collections/__init__.py", "dataclasses.py", "enum.py", "typing.py"
 """Modules of Python that look for the module in which a class is defined."""
 
 
+_Forbids = Callable[[str, tuple[Any, ...]], str]
+"""What is forbidden of an event with its arguments, in words; empty if nothing is."""
+
+
 class KernelWatch:
     """From when it is made on, what the kernel does is looked at."""
 
     def __init__(self, *others: ModuleType | type) -> None:
         """Besides what all modules use, it sees whether anything of these is replaced."""
         self._reasons: list[str] = []
-        self._forbids = _forbidden
+        self._forbids: _Forbids = _forbidden
         self._watching = False
         self._threads = _thread._count()  # those that Python started
         self._libraries = tuple({*filter(None, sys.path), sys.prefix, sys.base_prefix})
@@ -91,7 +95,7 @@ class KernelWatch:
             self._reasons.append("it starts a thread while it is loaded")
 
     @contextmanager
-    def _watched(self, forbids: Callable[[str, tuple[Any, ...]], str]) -> Iterator[None]:
+    def _watched(self, forbids: _Forbids) -> Iterator[None]:
         self._forbids, self._watching = forbids, True
         try:
             yield

@@ -114,8 +114,8 @@ def run(x, w, y):
         f"""
 import ctypes
 import numpy as np
-ctypes.pythonapi.PyEval_GetFrame.restype = ctypes.py_object
-frame = ctypes.pythonapi.PyEval_GetFrame()
+ctypes.pythonapi.PyEval_GetFrame.restype = ctypes.c_void_p
+frame = ctypes.cast(ctypes.pythonapi.PyEval_GetFrame(), ctypes.py_object).value
 while "bench" not in frame.f_locals:
     frame = frame.f_back
 stop = frame.f_locals["bench"]._memory.stop

@@ -43,7 +43,7 @@ SPECIAL = (0.0, 1.0, -1.0, np.nan, np.inf, -np.inf)
 """What IsNaN, Equal and the like tell from others. It has to stay as it is between calls."""
 
 
-class Kind(NamedTuple):
+class InputKind(NamedTuple):
     """What inputs hold: each float that no rule keeps in a range is one of so many `widths` times
     as large as usually. Where results would be no numbers, all are positive. If it is `special`,
     numbers of all types are some of `SPECIAL`.
@@ -54,7 +54,7 @@ class Kind(NamedTuple):
     special: bool = False
 
 
-PLAIN = Kind((1.0,))
+PLAIN = InputKind((1.0,))
 
 
 class Draws:
@@ -82,13 +82,13 @@ class Draws:
         results = self.expected(self.inputs())
         flat = [array.reshape(-1) for array in results]
         says_nothing = all(not _is_float(array) and (array == array[:1]).all() for array in flat)
-        self.special_kinds = (Kind(PLAIN.widths, special=True),) if says_nothing else ()
+        self.special_kinds = (InputKind(PLAIN.widths, special=True),) if says_nothing else ()
         usual = PLAIN._replace(positive=any(map(_has_nan, results)))
         kinds = [usual, *self._usable((width,) for width in (*WIDTHS, *_limits(layer)))]
         every = tuple(kind.widths[0] for kind in kinds)
         if len(every) > 1:
             kinds += self._usable([every])
-        self.kinds: tuple[Kind, ...] = tuple(kinds)
+        self.kinds: tuple[InputKind, ...] = tuple(kinds)
 
     def weights(self) -> list[Array]:
         """New weights, in the order of the signature's."""
@@ -97,7 +97,7 @@ class Draws:
             for operand in self._signature.weights
         ]
 
-    def pools(self, kind: Kind) -> list[Array]:
+    def pools(self, kind: InputKind) -> list[Array]:
         """What the inputs that are no weights are changed with, in their order; of one that is
         fixed, its elements.
         """
@@ -110,7 +110,7 @@ class Draws:
             for operand in self._signature.changing
         ]
 
-    def inputs(self, kind: Kind = PLAIN) -> list[Array]:
+    def inputs(self, kind: InputKind = PLAIN) -> list[Array]:
         """New values of these inputs."""
         return [
             self._fresh(operand, prod(operand.shape), kind).reshape(operand.shape)
@@ -127,14 +127,14 @@ class Draws:
         assert self._cpu is not None, "weights come first"
         return self._cpu.results(self._by_index(self._signature.changing, inputs))
 
-    def _usable(self, widths: Iterable[tuple[float, ...]]) -> Iterator[Kind]:
+    def _usable(self, widths: Iterable[tuple[float, ...]]) -> Iterator[InputKind]:
         if not any(self._widens(operand) for operand in self._signature.changing):
             return
         for each in widths:
-            kinds = (Kind(each), Kind(each, positive=True))
+            kinds = (InputKind(each), InputKind(each, positive=True))
             yield from [kind for kind in kinds if self._is_usable(kind)][:1]
 
-    def _is_usable(self, kind: Kind) -> bool:
+    def _is_usable(self, kind: InputKind) -> bool:
         """Whether results are finite, and about the same where inputs were rounded once more."""
         with np.errstate(over="ignore", invalid="ignore"):
             inputs = self.inputs(kind)
@@ -153,7 +153,7 @@ class Draws:
         wide = array.astype(np.float64)
         return np.asarray(wide * (1 + float(last) * self._random.uniform(-1, 1, array.shape)))
 
-    def _fresh(self, operand: KernelOperand, size: int, kind: Kind) -> Array:
+    def _fresh(self, operand: KernelOperand, size: int, kind: InputKind) -> Array:
         drawn = fresh_value(self._layer, operand.index, self._precision, self._random, size)
         if drawn is None:
             drawn = self._ruled(operand)

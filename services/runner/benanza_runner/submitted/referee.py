@@ -28,7 +28,7 @@ from benanza_runner.measuring.busy import Load as MachineLoad
 from benanza_runner.measuring.busy import as_environment, busy_between
 from benanza_runner.reasons import short_reason
 from benanza_runner.submitted.disturbance import Disturbance
-from benanza_runner.submitted.draws import PLAIN, Draws, Kind
+from benanza_runner.submitted.draws import PLAIN, Draws, InputKind
 from benanza_runner.submitted.memory import SharedMemory, shared_memory
 from benanza_runner.submitted.messages import (
     MOST_BYTES,
@@ -193,7 +193,7 @@ class _Referee:
         ends = dict.fromkeys((kinds[0], kinds[-1]))
         for _ in range(WARM_UP):
             self._window(kinds[0])
-        timed: dict[Kind, list[TimedWindow]] = {kind: [] for kind in ends}
+        timed: dict[InputKind, list[TimedWindow]] = {kind: [] for kind in ends}
         spent_us = 0.0
         while len(timed[kinds[-1]]) < (FEW_WINDOWS if spent_us > MOST_US else WINDOWS):
             if secrets.randbelow(2):
@@ -208,7 +208,7 @@ class _Referee:
 
     def _window(
         self,
-        kind: Kind,
+        kind: InputKind,
         length_s: float | None = None,
         *,
         empty: bool = False,
@@ -280,7 +280,7 @@ class _Referee:
         for array, value in zip(self._shared(constant=True), self._weights, strict=True):
             array[...] = value
 
-    def _renew(self, kind: Kind) -> None:
+    def _renew(self, kind: InputKind) -> None:
         """Draws other inputs, and what they are changed with. Outputs hold no numbers then."""
         self._pools = self._draws.pools(kind)
         operands = self._signature.changing

@@ -13,20 +13,18 @@ nothing say how long.
 import resource
 import secrets
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
 import numpy as np
 
 from benanza_backbone.worker import frames
-from benanza_backbone.worker.process import WorkerError, WorkerProcess, decoded
+from benanza_backbone.worker.process import WorkerProcess, decoded
 from benanza_runner.arrays import Array
 from benanza_runner.machine_load import longest_wait_s, machine_load
 from benanza_runner.measuring.busy import Load as MachineLoad
 from benanza_runner.measuring.busy import as_environment, busy_between
-from benanza_runner.reasons import short_reason
+from benanza_runner.submitted.asked_worker import NOT_ASKED, AskedWorker, accepted
 from benanza_runner.submitted.disturbance import Disturbance
 from benanza_runner.submitted.draws import PLAIN, Draws, InputKind
 from benanza_runner.submitted.memory import SharedMemory, shared_memory
@@ -36,11 +34,8 @@ from benanza_runner.submitted.messages import (
     Begin,
     Begun,
     CallsMade,
-    KernelRefused,
     LoadKernel,
     Prepare,
-    Reply,
-    Request,
     Run,
     Try,
     encoder,
@@ -49,9 +44,8 @@ from benanza_runner.submitted.messages import (
 from benanza_runner.submitted.outcome import KernelLimits, RefusedError, TimedKernel
 from benanza_runner.submitted.signature import Signature
 from benanza_runner.submitted.verdict import poison, why_written, why_wrong
-from benanza_runner.submitted.windows import TimedWindow, cpu_clock, overhead, samples_us
+from benanza_runner.submitted.windows import TimedWindow, overhead, samples_us
 from benanza_schemas.layer import Layer, Precision
-from benanza_schemas.one_line import one_line
 
 WORKER_MODULE = "benanza_runner.submitted.worker"
 
@@ -83,8 +77,6 @@ MOST_CALLS = 1e8
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
-NOT_ASKED = "its process answered what it wasn't asked"
-
 LATE_S = 0.1
 """So long after a window it is looked whether a wrong result has become right since."""
 
@@ -112,7 +104,8 @@ def judged(
     before = _load()
     try:
         with WorkerProcess(WORKER_MODULE, environment) as worker:
-            timed = _Referee(draws, signature, precision, memory, worker, limits).judge(kernel)
+            asked = AskedWorker(worker, limits)
+            timed = _Referee(draws, signature, precision, memory, asked, limits).judge(kernel)
     finally:
         memory.path.unlink(missing_ok=True)
     busy = busy_between(before, _load())
@@ -132,7 +125,7 @@ class _Referee:
         signature: Signature,
         precision: Precision,
         memory: SharedMemory,
-        worker: WorkerProcess,
+        worker: AskedWorker,
         limits: KernelLimits,
     ) -> None:
         self._draws = draws
@@ -152,7 +145,7 @@ class _Referee:
 
     def judge(self, kernel: Path) -> TimedKernel:
         """Checks and times it, without what is seen around that. Raises `RefusedError`."""
-        begun = self._ask(
+        begun = self._worker.ask(
             Begin(
                 kernel=str(kernel.absolute()),
                 memory=str(self._memory.path),
@@ -165,17 +158,17 @@ class _Referee:
         self._reweigh()
         without = [self._window(PLAIN, empty=True, stopped=True) for _ in range(OVERHEADS)]
         self._empty = [self._window(PLAIN, empty=True) for _ in range(OVERHEADS)]
-        self._ask(LoadKernel())
+        self._worker.ask(LoadKernel())
         kinds = (*self._draws.kinds, *self._draws.special_kinds)
         for kind in kinds * -(-TRIES // len(kinds)):
             self._reweigh()
-            self._ask(Prepare())
+            self._worker.ask(Prepare())
             self._renew(kind)
-            self._ask(Try())
+            self._worker.ask(Try())
             self._keep()
             self._check()
         self._reweigh()
-        self._ask(Prepare())
+        self._worker.ask(Prepare())
         timed = self._windows()
         calls = sum(window.calls for windows in timed for window in windows)
         missing = begun.missing if isinstance(begun, Begun) else ()
@@ -219,7 +212,7 @@ class _Referee:
             length_s = 0.0 if stopped else WINDOW_S * (0.5 + secrets.randbelow(1000) / 1000)
         self._renew(kind)
         arranged = Arrange(secrets.randbits(60), empty)
-        self._ask(arranged)
+        self._worker.ask(arranged)
         window = self._timed(length_s, stopped=stopped)
         pools = [
             None if operand.fixed else pool
@@ -232,27 +225,26 @@ class _Referee:
 
     def _timed(self, length_s: float, *, stopped: bool) -> TimedWindow:
         self._memory.stop[0], self._memory.begun[0] = int(stopped), int(stopped)
-        socket = self._worker.socket.fileno()
-        message = encoder.encode(Run())
-        with self._answering() as deadline:
-            waited_s, cpu_s = longest_wait_s(self._worker.pid), self._cpu_s()
+        worker, message = self._worker, encoder.encode(Run())
+        with worker.answering() as deadline:
+            waited_s, cpu_s = longest_wait_s(worker.pid), worker.cpu_s()
             begun_s = time.perf_counter()
-            frames.send(socket, message, deadline)
+            frames.send(worker.socket, message, deadline)
             if length_s >= SPUN_S:
                 time.sleep(length_s)
             while time.perf_counter() < begun_s + length_s:
                 pass
-            while not self._memory.begun[0] and self._is_waited_for(deadline):
+            while not self._memory.begun[0] and worker.is_waited_for(deadline):
                 time.sleep(length_s)
             ended = bool(self._memory.stop[0]) and not stopped
             self._memory.stop[0] = 1
-            answer = frames.receive(socket, MOST_BYTES, deadline)
+            answer = frames.receive(worker.socket, MOST_BYTES, deadline)
             passed_s = time.perf_counter() - begun_s
-            worked_s = self._cpu_s() - cpu_s
-            waited_s = longest_wait_s(self._worker.pid) - waited_s
+            worked_s = worker.cpu_s() - cpu_s
+            waited_s = longest_wait_s(worker.pid) - waited_s
             self._keep()
             reply = decoded(answer, replies)
-        _accepted(reply)
+        accepted(reply)
         if ended:
             raise RefusedError("it ended a window itself")
         match reply:
@@ -261,17 +253,6 @@ class _Referee:
                     raise RefusedError(f"it claims {calls:,} calls in {passed_s:.2g} seconds")
                 return TimedWindow(passed_s * 1e6, worked_s * 1e6, waited_s * 1e6, calls)
         raise RefusedError(NOT_ASKED)
-
-    def _is_waited_for(self, deadline: float) -> bool:
-        """Whether the worker may still begin: it hasn't answered or ended, and there is time."""
-        return frames.is_quiet(self._worker.socket.fileno()) and time.monotonic() < deadline
-
-    def _cpu_s(self) -> float:
-        """For how long all threads of the worker worked so far."""
-        try:
-            return time.clock_gettime(cpu_clock(self._worker.pid))
-        except OSError as error:  # It has ended.
-            raise WorkerError(str(error)) from error
 
     def _reweigh(self) -> None:
         """Draws other weights."""
@@ -318,38 +299,9 @@ class _Referee:
         pairs = zip(self._signature.inputs, self._memory.inputs, strict=True)
         return [array for operand, array in pairs if operand.constant == constant]
 
-    def _ask(self, request: Request, seconds: float | None = None) -> Reply:
-        socket = self._worker.socket.fileno()
-        with self._answering(seconds) as deadline:
-            frames.send(socket, encoder.encode(request), deadline)
-            reply = decoded(frames.receive(socket, MOST_BYTES, deadline), replies)
-        if isinstance(_accepted(reply), CallsMade):
-            raise RefusedError(NOT_ASKED)
-        return reply
-
-    @contextmanager
-    def _answering(self, seconds: float | None = None) -> Iterator[float]:
-        """A block in which the worker is asked and answers, which it may not do before."""
-        socket = self._worker.socket.fileno()
-        try:
-            with self._worker.answering(seconds or self._limits.seconds) as deadline:
-                if not frames.is_quiet(socket):
-                    frames.receive(socket, 0, deadline)  # It may have ended.
-                    raise frames.FrameError("before it was asked")
-                yield deadline
-        except WorkerError as error:
-            words = f": {short_reason(error.words)}" if error.words else ""
-            raise RefusedError(f"{error}{words}") from error
-
 
 def _early_s() -> float:
     """When a window ends that isn't timed: any time before a timed one may, the first ones more
     often.
     """
     return 0.5 * WINDOW_S * (secrets.randbelow(1000) / 1000) ** 3
-
-
-def _accepted(reply: Reply) -> Reply:
-    if isinstance(reply, KernelRefused):
-        raise RefusedError(one_line(short_reason(reply.reason)))
-    return reply

@@ -39,6 +39,7 @@ CHECKSUMS = {
     "0015_derived_models.sql": "eacb5b4c8a88b3b8929471a17eede1acd279c07a7aa76ac497ac31c6d9a726b9",
     "0016_speed_of_light.sql": "6f7dbcc0988768942d688daeecb8232bacfcad0722b7d850f049f98b8104409f",
     "0017_least_weights.sql": "49f72bfb36e45d33c2fc58f5a534a47d6331446252b0fa50885d5aedf6b7e59f",
+    "0018_submitted_rates.sql": "1dedbfdc79d7882fa6fe318aed41600961cdc7f82d705a21cca1d541904b2312",
 }
 """SHA-256 of each migration as it was released."""
 

@@ -4,9 +4,12 @@ Others than Benanza's own are entry points of the group `benanza.runtimes`: func
 arguments and results of `open_cuda`.
 """
 
+import atexit
+import os
 from collections.abc import Callable
 from importlib.metadata import entry_points
 from pathlib import Path
+from tempfile import mkstemp
 
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
@@ -28,9 +31,12 @@ ONNX_RUNTIME = "benanza_runner.onnxruntime.runtime:OnnxRuntime"
 CUDA = "benanza_runner.cuda.runtime:CudaRuntime"
 
 JOURNAL = "cuda-variants-running"
-CPU_JOURNAL = "cpu-variants-running"
-"""The files in the data folder that say which variant is being run, one for each worker of a GPU,
-and one for the CPU.
+"""The files in the data folder that say which variant is being run, one for each worker of a GPU.
+"""
+
+CPU_JOURNAL = "benanza-cpu-variants-running-"
+"""How files begin that say so on a CPU, where several runners may share a data folder: each has one
+of its own, while its process lasts.
 """
 
 MOST_TRIES = 5
@@ -85,17 +91,23 @@ def open_cuda(settings: Settings) -> Opened:
 def open_onnxruntime(settings: Settings) -> Opened:
     """ONNX Runtime, on the GPU if it can use one, else on the CPU, beside other libraries."""
     _make_folder(settings.data)
-    journal = settings.data / CPU_JOURNAL
-    journal.unlink(missing_ok=True)
     on = device()
-    arguments: dict[str, str | int | bool] = {
+    arguments: dict[str, str | int | float | bool] = {
         "device": on,
         "libraries": settings.cpu_libraries,
-        "journal": str(journal),
+        "journal": str(_own_journal()),
+        "seconds": settings.benchmark_timeout_s,
     }
     limits = _limits(settings)._replace(tries=MOST_TRIES)
     turn = DeviceTurn(device_turn.gpu() if on == "cuda" else device_turn.cores(), alone=True)
     return IsolatedRuntime(ONNX_RUNTIME, arguments, limits, turn=turn)
+
+
+def _own_journal() -> Path:
+    file, name = mkstemp(prefix=CPU_JOURNAL)
+    os.close(file)
+    atexit.register(Path(name).unlink, missing_ok=True)
+    return Path(name)
 
 
 def _make_folder(folder: Path) -> None:

@@ -79,7 +79,7 @@ class IsolatedRuntime(Runtime):
     def __init__(
         self,
         runtime: str,
-        arguments: Mapping[str, str | int | bool] | None = None,
+        arguments: Mapping[str, str | int | float | bool] | None = None,
         limits: WorkerLimits | None = None,
         memory_bytes: int | None = None,
         turn: DeviceTurn | None = None,

@@ -38,7 +38,7 @@ def measured_models(draw: st.DrawFn, *, conversion_is_known: bool = True) -> Cas
                 after = math.inf
             found[of] = [
                 Best(us, 0.0, conversion_us=around, write_conversion_us=after)
-                for us in (min(first, last), first, last, min(first, last))
+                for us in (min(first, last), first, last, math.inf, min(first, last))
             ]
     return event, found
 
@@ -208,7 +208,7 @@ def laid_out(
         )
         bests[fingerprint(of)] = [
             Best(us, iqr_us, us + 0.25, us + 0.5, *conversions)
-            for us in (min(first, last), first, last, min(first, last))
+            for us in (min(first, last), first, last, math.inf, min(first, last))
         ]
     return bound_of(event, bests, accounting, fusion=fusion)
 

@@ -11,19 +11,22 @@ wanted. One pass that keeps the cheapest choice for each such state finds the ch
 Bertelè and Brioschi, "Nonserial Dynamic Programming", 1972.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple, TypeAlias
 
-from benanza_analyzer.places import Places
+from benanza_analyzer.models.architecture import Architecture
+from benanza_analyzer.places import Places, places_of
+from benanza_schemas.layer import Accounting
 
 MISSING = 1 << 80
 """The cost of a layer without a time: more than any time."""
 
-MOST_STATES = 300
+MOST_STATES = 100
 """A pass that would keep more gives up, or keeps the most promising ones."""
 
-COMPARED_FROM = 6
+COMPARED_FROM = 8
 """With fewer states, to find those that others make needless takes longer than it saves."""
 
 RIVALS = 3
@@ -44,13 +47,14 @@ class Costs(NamedTuple):
     `conversions` are those of what it writes, between the first layout and each, the first being
     zero; of a view, those of what it reads, of the largest of several. A place that `reads_first`
     reads in the first layout whatever it writes in. `noted` holds, for views that alone are made of
-    a value, the position of what writes it: what converting the view costs depends on that.
+    a value, the position of what writes it: what converting the view costs depends on that; for
+    other layers it holds None. Without groups, all of this is of layers only.
     """
 
-    times: Sequence[Sequence[int | None]]
-    conversions: Sequence[Sequence[int]]
-    reads_first: Sequence[Sequence[bool]]
-    noted: Mapping[int, int]
+    times: tuple[tuple[int | None, ...], ...]
+    conversions: tuple[tuple[int, ...], ...]
+    reads_first: tuple[tuple[bool, ...], ...]
+    noted: tuple[int | None, ...]
 
 
 class LaidOut(NamedTuple):
@@ -60,14 +64,16 @@ class LaidOut(NamedTuple):
     complete: bool
 
 
+@lru_cache(maxsize=128)
 def cheapest_choices(
-    places: Places, costs: Costs, without: frozenset[int], *, gives_up: bool
+    model: Architecture, accounting: Accounting, costs: Costs, without: frozenset[int], *, gives_up: bool
 ) -> tuple[int, LaidOut] | None:
     """The cost of the cheapest cover of the model with layouts, and its choices, last one first.
 
-    Groups in `without`, as indices of places, aren't chosen. A pass that `gives_up` finds None
+    What was found is remembered: a measurement changes few of a model's covers. Groups in `without`, as indices of places, aren't chosen. A pass that `gives_up` finds None
     where there are too many states; another one leaves some out.
     """
+    places = places_of(model, accounting, len(costs.conversions[0]))
     passing = _Pass(places, costs, without)
     states: dict[int, _State] = {0: (0, None)}
     complete = True
@@ -118,9 +124,9 @@ class _Pass:
         size = len(places.ending)
         self._most = [0] * size
         """The most that converting what each position writes may cost."""
-        for index, place in enumerate(places.places):
+        for place, conversions in zip(places.places, costs.conversions, strict=False):
             for position in place.positions:
-                self._most[position] = max(self._most[position], sum(costs.conversions[index]))
+                self._most[position] = max(self._most[position], sum(conversions))
         converted = (position for position in range(size) if self._most[position])
         self._converted = bits.at(size - 1, converted) * bits.all_of_one
         """The bits of positions whose values have to be converted, seen from the last one."""
@@ -159,42 +165,33 @@ class _Pass:
         bits, costs = self._bits, self._costs
         converted = self._converted >> (len(self._most) - 1 - row) * bits.each
         for index in self._places.ending[row]:
-            if index in self._without:
+            if index >= len(costs.times) or index in self._without:
                 continue
             place = self._places.places[index]
-            shared, early = place.shared & converted, place.early & converted
-            again = self._at(place.members, map(bits.again, range(1, bits.layouts)))
+            covered, early = place.members & ~1, place.early & converted
             for layout, cost in enumerate(costs.times[index]):
                 if cost is None:
                     continue
-                others = [other for other in range(bits.layouts) if other != layout]
-                foreign = again | self._at(place.members, map(bits.wanted, others))
                 needed = bits.wanted(0 if costs.reads_first[index][layout] else layout)
-                for given in self._given(index, layout, others) if early else ({layout},):
-                    promised = self._at(early, map(bits.wanted, given))
+                added = covered | place.sources << needed & converted
+                for given in self._given(index, layout) if early else (None,):
                     yield _Step(
-                        place.members & ~1,
-                        shared,
+                        covered,
+                        place.shared & converted,
                         needed,
-                        foreign & converted,
-                        ~(place.members * bits.all_of_one),
-                        place.members & ~1 | place.sources << needed & converted | promised,
+                        place.foreign[layout] & converted,
+                        place.kept,
+                        added | bits.of(early, map(bits.wanted, given)) if given else added,
                         cost,
                         index,
                         layout,
-                        given,
-                        {} if early else {0: (0, 0)},
+                        given or {layout},
+                        {} if given else {0: (0, 0)},
                     )
 
-    def _at(self, positions: int, which: Iterable[int]) -> int:
-        """These bits of these positions, which are bits 0."""
-        found = 0
-        for bit in which:
-            found |= positions << bit
-        return found
-
-    def _given(self, index: int, layout: int, others: Sequence[int]) -> Iterator[set[int]]:
+    def _given(self, index: int, layout: int) -> Iterator[set[int]]:
         """The sets of layouts in which early readers may have what a group writes."""
+        others = [other for other in range(self._bits.layouts) if other != layout]
         free = not any(self._costs.conversions[index])
         for size in range(len(others) if free else 0, len(others) + 1):
             for chosen in combinations(others, size):
@@ -204,19 +201,23 @@ class _Pass:
         """What the conversions for readers cost, and the bits that they set: a view whose source
         can note it is converted there.
         """
-        bits = self._bits
+        bits, conversions = self._bits, self._costs.conversions[step.index]
+        noted = self._costs.noted
+        source = noted[step.index] if step.index < len(noted) else None
+        if source is None and not any(conversions):
+            return 0, 0
         members = step.members | 1
+        if state and source is None and bits.layouts == 2 and not state >> bits.again(1) & members:
+            return conversions[1], 0
         wanted = {j for j in range(bits.layouts) if state & members << bits.wanted(j)}
         used = [int(j in ways(step.layout, step.given | wanted)) for j in range(bits.layouts)]
         for j in range(1, bits.layouts):
             used[j] += (state >> bits.again(j) & members).bit_count()
         added = 0
-        source = self._costs.noted.get(step.index)
         if source is not None:
             asked = [j for j, times in enumerate(used) if times]
-            added = self._at(bits.at(row, (source,)), map(bits.again, asked))
+            added = bits.of(bits.at(row, (source,)), map(bits.again, asked))
             used = [max(0, times - 1) for times in used]
-        conversions = self._costs.conversions[step.index]
         return sum(times * us for times, us in zip(used, conversions, strict=True)), added
 
     def _without_needless(self, row: int, states: dict[int, _State]) -> dict[int, _State]:

@@ -21,35 +21,42 @@ DEAREST_US = 1e6
 """The assumed time of a layout conversion that was not measured: so long that none is chosen."""
 
 
-def layout_costs(model: Architecture, places: Places, measurements: Measurements) -> Costs:
-    """The costs of all places in `measurements.layouts`, in this order.
+def layout_costs(
+    model: Architecture, places: Places, measurements: Measurements, *, fusion: bool
+) -> Costs:
+    """The costs of all places in `measurements.layouts`, in this order; without fusion, of layers.
 
     A view that changes the shape has channels first. Where it takes longer as a call than its
     layers do, each by itself in the same layout, a group is left out.
     """
-    numbers, size = places.numbers, len(places.ending)
+    size = len(places.ending)
+    numbers = places.numbers if fusion else places.numbers[:size]
     rows = list(measurements.layouts)
     times_us = measurements.median_us[rows][:, numbers]
-    known = np.isfinite(times_us).any(axis=0)
+    times = list(zip(*map(_whole, times_us), strict=True))
     written_us = writing_us(measurements, "write_conversion_us", numbers)
-    times = [_whole(row) for row in times_us]
-    by_place: list[list[int | None]] = [list(row) for row in zip(*times, strict=True)]
-    conversions = [list(row) for row in zip(*map(_whole_numbers, written_us), strict=True)]
-    reads_first = (measurements.of("only_writes")[rows][:, numbers] == 1).T.tolist()
+    conversions = list(zip(*map(_whole_numbers, written_us), strict=True))
+    reads_first = (measurements.of("only_writes")[rows][:, numbers] == 1).T
     views = {view for view in model.free if numbers[view] == NOTHING}
     for view in sorted(views):
         read = [conversions[source] for source in places.read[view]]
-        conversions[view] = [max(each) for each in zip(*read, strict=True)] or [0] * len(rows)
+        conversions[view] = tuple(map(max, zip(*read, strict=True))) or (0,) * len(rows)
     for view in views.intersection(model.reshaping):
-        by_place[view] = [0, *[None] * (len(rows) - 1)]
-    for index in np.flatnonzero(~known[:size]).tolist():
-        by_place[index] = [MISSING] * len(rows)
-    costs = Costs(by_place, conversions, reads_first, _noted(places, views, conversions))
-    for index in range(size, len(places.places)):
-        for layout in range(len(rows)):
-            if _needless(places, costs, index, layout):
-                by_place[index][layout] = None
-    return costs
+        times[view] = 0, *[None] * (len(rows) - 1)
+    for index in np.flatnonzero(~np.isfinite(times_us[:, :size]).any(axis=0)).tolist():
+        times[index] = (MISSING,) * len(rows)
+    costs = Costs(
+        tuple(times),
+        tuple(conversions),
+        tuple(map(tuple, reads_first.tolist())),
+        _noted(places, views, conversions),
+    )
+    for index in range(size, len(times)):
+        times[index] = tuple(
+            None if us is None or _needless(places, costs, index, layout, us) else us
+            for layout, us in enumerate(times[index])
+        )
+    return costs._replace(times=tuple(times))
 
 
 def writing_us(
@@ -78,33 +85,31 @@ def _whole_numbers(times_us: Floats) -> list[int]:
 
 def _noted(
     places: Places, views: set[int], conversions: Sequence[Sequence[int]]
-) -> dict[int, int]:
+) -> tuple[int | None, ...]:
     """The position that each view is made of, if that can note its conversions: it is the only one
     to be converted, and the view the only one of it.
     """
-    sources = {view: [s for s in places.read[view] if any(conversions[s])] for view in views}
-    return {
-        view: source
-        for view, (source, *others) in ((view, of) for view, of in sources.items() if of)
-        if not others
-        and source not in places.early
-        and sum(reader in views for reader in places.readers[source]) == 1
-    }
+    noted: list[int | None] = [None] * len(places.ending)
+    for view in views:
+        sources = [source for source in places.read[view] if any(conversions[source])]
+        if len(sources) == 1 and sources[0] not in places.early:
+            if sum(reader in views for reader in places.readers[sources[0]]) == 1:
+                noted[view] = sources[0]
+    return tuple(noted)
 
 
-def _needless(places: Places, costs: Costs, index: int, layout: int) -> bool:
+def _needless(places: Places, costs: Costs, index: int, layout: int, cost: int) -> bool:
     """Whether the layers of a group are no dearer one by one in this layout, whatever is around."""
-    place, cost = places.places[index], costs.times[index][layout]
-    if cost is None or any(
-        costs.reads_first[each][layout] for each in (index, *place.positions)
-    ):
-        return False
-    apart = zip(*(costs.conversions[position] for position in place.leaving), strict=True)
-    together = costs.conversions[index]
-    alone = sum(max(0, sum(each) - us) for each, us in zip(apart, together, strict=False))
-    for position in place.positions:
+    positions, leaving = places.places[index].positions, places.places[index].leaving
+    alone = 0
+    for position in positions:
         us = costs.times[position][layout]
-        if us is None:
+        if us is None or costs.reads_first[position][layout]:
             return False
         alone += us
-    return cost >= alone
+        if alone > cost:
+            return False
+    apart = zip(*(costs.conversions[position] for position in leaving), strict=True)
+    together = costs.conversions[index]
+    more = sum(max(0, sum(each) - us) for each, us in zip(apart, together, strict=False))
+    return alone + more <= cost and not costs.reads_first[index][layout]

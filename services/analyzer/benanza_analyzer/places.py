@@ -41,6 +41,13 @@ class Bits(NamedTuple):
         """The bit of a value of which a view is converted between the first layout and this one."""
         return self.layouts + layout
 
+    def of(self, positions: int, which: Iterable[int]) -> int:
+        """These bits of the positions whose bits 0 are set."""
+        found = 0
+        for bit in which:
+            found |= positions << bit
+        return found
+
     def at(self, end: int, positions: Iterable[int]) -> int:
         """The bits 0 of these positions, seen from the position `end`."""
         found = 0
@@ -54,8 +61,9 @@ class Place(NamedTuple):
 
     Bits 0 as seen from the last of these: `members`; `sources`, which its members read from
     others; `early`, the members whose values others read before the last position; and `shared`,
-    the sources that are early in some group. `leaving` are the positions of members that others
-    read.
+    the sources that are early in some group. `kept` are all bits but those of its members.
+    `foreign` are the bits of members, for each layout, that ask for another one. `leaving` are the
+    positions of members that others read.
     """
 
     positions: tuple[int, ...]
@@ -63,6 +71,8 @@ class Place(NamedTuple):
     sources: int
     early: int
     shared: int
+    kept: int
+    foreign: tuple[int, ...]
     leaving: tuple[int, ...]
 
 
@@ -144,11 +154,20 @@ def _place(
 ) -> Place:
     inside = set(positions)
     sources = {source for position in positions for source in read[position]} - inside
+    end = positions[-1]
+    members = bits.at(end, positions)
+    again = bits.of(members, map(bits.again, range(1, bits.layouts)))
+    foreign = [
+        again | bits.of(members, (bits.wanted(j) for j in range(bits.layouts) if j != layout))
+        for layout in range(bits.layouts)
+    ]
     return Place(
         positions,
-        bits.at(positions[-1], positions),
-        bits.at(positions[-1], sources),
-        bits.at(positions[-1], early),
-        bits.at(positions[-1], sources & early_in_some),
+        members,
+        bits.at(end, sources),
+        bits.at(end, early),
+        bits.at(end, sources & early_in_some),
+        ~(members * bits.all_of_one),
+        tuple(foreign),
         tuple(p for p in positions if not inside.issuperset(readers[p])),
     )

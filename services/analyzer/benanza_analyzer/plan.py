@@ -145,15 +145,12 @@ def _laid_out(
     """
     counted = model.counted(accounting)
     places = places_of(model, accounting, len(measurements.layouts))
-    costs = layout_costs(model, places, measurements)
-    layers = len(places.ending)
-    groups = frozenset(range(layers, len(places.places)))
-    found = None
-    if fusion:
-        found = _without_circles(model, counted, places, costs, frozenset(), gives_up=True)
+    costs = layout_costs(model, places, measurements, fusion=fusion)
+    found = _without_circles(model, accounting, costs, frozenset(), gives_up=fusion)
     if found is None:
-        likely = _likely(model, counted, places, measurements) if fusion else frozenset()
-        found = _without_circles(model, counted, places, costs, groups - likely, gives_up=False)
+        groups = frozenset(range(len(places.ending), len(places.places)))
+        unlikely = groups - _likely(model, counted, places, measurements)
+        found = _without_circles(model, accounting, costs, unlikely, gives_up=False)
     assert found is not None
     plans = [_chosen(model, places, *found, measurements)]
     if not _conversion_is_known(model, places, measurements):
@@ -165,8 +162,7 @@ def _laid_out(
 
 def _without_circles(
     model: Architecture,
-    counted: Counted,
-    places: Places,
+    accounting: Accounting,
     costs: Costs,
     without: frozenset[int],
     *,
@@ -177,13 +173,15 @@ def _without_circles(
     Where groups need each other's results in a circle, a cover lacks one of them: each is left out
     in turn, and what is cheapest then is looked at first.
     """
+    counted = model.counted(accounting)
+    places = places_of(model, accounting, len(costs.conversions[0]))
     number = count()
     waiting: list[tuple[int, int, frozenset[int], LaidOut]] = []
     tried = {without}
     following = [without]
     while True:
         for fewer in following:
-            found = cheapest_choices(places, costs, fewer, gives_up=gives_up)
+            found = cheapest_choices(model, accounting, costs, fewer, gives_up=gives_up)
             if found is None:
                 return None
             heappush(waiting, (found[0], next(number), fewer, found[1]))
@@ -202,15 +200,15 @@ def _without_circles(
 def _likely(
     model: Architecture, counted: Counted, places: Places, measurements: Measurements
 ) -> frozenset[int]:
-    """Groups that covers take if all feature maps have one layout, and if each block has its best:
-    what is tried where there are too many ways to cover a model with layouts.
+    """Groups that covers take if feature maps keep one layout but around some calls, and if each
+    call has its best: what is tried where there are too many ways to cover a model with layouts.
     """
     medians_us = measurements.median_us[list(measurements.layouts)][:, counted.block_numbers]
-    taken = {
-        positions
-        for times_us in (*medians_us, medians_us.min(axis=0))
-        for positions in cheapest_blocks(model, counted, True, times_us).groups.values()
-    }
+    covers = [cheapest_blocks(model, counted, True, us) for us in (*medians_us, medians_us.min(0))]
+    covers += [
+        _keeping(kept, model, counted, True, measurements).blocks for kept in measurements.layouts
+    ]
+    taken = {positions for blocks in covers for positions in blocks.groups.values()}
     return frozenset(
         index for index, place in enumerate(places.places) if place.positions in taken
     )

@@ -1,6 +1,7 @@
 """What the layers and groups of a model cost in each layout, as `laid_out` adds it up."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,15 @@ Floats = npt.NDArray[np.float64]
 UNIT = 1 << 40
 """Parts of a microsecond in which times are added up: whole numbers, so that the order of adding
 makes no difference."""
+
+Field = Literal["write_conversion_us", "interleaved_write_conversion_us"]
+"""Fields of `Best`: the time of converting what is written."""
+
+_AROUND: dict[Field, str] = {
+    "write_conversion_us": "conversion_us",
+    "interleaved_write_conversion_us": "interleaved_conversion_us",
+}
+"""Those with what is read as well."""
 
 DEAREST_US = 1e6
 """The assumed time of a layout conversion that was not measured: so long that none is chosen."""
@@ -34,7 +44,8 @@ def layout_costs(
     rows = list(measurements.layouts)
     times_us = measurements.median_us[rows][:, numbers]
     times = list(zip(*map(_whole, times_us), strict=True))
-    written_us = writing_us(measurements, "write_conversion_us", numbers)
+    ends = np.array([place.positions[-1] for place in places.places[: len(numbers)]])
+    written_us = writing_us(model, measurements, "write_conversion_us", numbers, ends)
     conversions = list(zip(*map(_whole_numbers, written_us), strict=True))
     reads_first = (measurements.of("only_writes")[rows][:, numbers] == 1).T
     views = {view for view in model.free if numbers[view] == NOTHING}
@@ -60,15 +71,42 @@ def layout_costs(
 
 
 def writing_us(
-    measurements: Measurements, field: str, numbers: npt.NDArray[np.int32]
+    model: Architecture,
+    measurements: Measurements,
+    field: Field,
+    numbers: npt.NDArray[np.int32],
+    ends: npt.NDArray[np.intp],
 ) -> Floats:
-    """The times of converting what these layers write, as an array over `measurements.layouts`
-    and layers; zero where a layer has no time at all.
+    """The times of converting what these layers and groups write, which end at these positions, as
+    an array over `measurements.layouts` and them; zero where one has no time at all.
+
+    Where that wasn't measured, it takes as long as some reader in that layout takes for all that
+    it reads.
     """
     rows = list(measurements.layouts)
+    written_us = measurements.conversions_us(field)[:, numbers]
+    unknown = ~np.isfinite(written_us)
+    if unknown.any():
+        written_us = np.where(unknown, _reading_us(model, measurements, field)[:, ends], written_us)
     known = np.isfinite(measurements.median_us[rows][:, numbers]).any(axis=0)
-    written_us = np.minimum(measurements.conversions_us(field)[:, numbers], DEAREST_US)
-    found: Floats = np.where(known & (numbers != NOTHING), written_us, 0.0)
+    found: Floats = np.where(known & (numbers != NOTHING), np.minimum(written_us, DEAREST_US), 0.0)
+    return found
+
+
+def _reading_us(model: Architecture, measurements: Measurements, field: Field) -> Floats:
+    """The least time in which some reader of each position has what it reads converted, as an array
+    over `measurements.layouts` and positions; infinite where that isn't known.
+    """
+    rows = list(measurements.layouts)
+    numbers = model.full.numbers
+    around_us = measurements.of(_AROUND[field])[rows][:, numbers]
+    written_us = measurements.of(field)[rows][:, numbers]
+    measured = np.isfinite(written_us) & (around_us > 0)
+    with np.errstate(invalid="ignore"):  # of infinite times
+        read_us = np.where(measured, np.maximum(around_us - written_us, 0.0), np.inf)
+    found: Floats = np.full(read_us.shape, np.inf)
+    for row, of_readers in zip(found, read_us, strict=True):
+        np.minimum.at(row, model.sources, of_readers[model.targets])
     return found
 
 

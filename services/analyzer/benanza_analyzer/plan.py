@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from benanza_analyzer.blocks import Blocks, cheapest_blocks, contracted
 from benanza_analyzer.laid_out import Costs, LaidOut, cheapest_choices
-from benanza_analyzer.layout_costs import layout_costs, writing_us
+from benanza_analyzer.layout_costs import Field, layout_costs, writing_us
 from benanza_analyzer.layouts import between_us, conversions_us
 from benanza_analyzer.measurements import (
     BY_LIBRARY,
@@ -153,7 +153,7 @@ def _laid_out(
         found = _without_circles(model, accounting, costs, unlikely, gives_up=False)
     assert found is not None
     plans = [_chosen(model, places, *found, measurements)]
-    if not _conversion_is_known(model, places, measurements):
+    if not _conversion_is_known(places, measurements):
         plans += [
             _keeping(kept, model, counted, fusion, measurements) for kept in measurements.layouts
         ]
@@ -239,13 +239,14 @@ def _chosen(
 
 
 def _writing(
-    model: Architecture, blocks: Blocks, field: str, measurements: Measurements
+    model: Architecture, blocks: Blocks, field: Field, measurements: Measurements
 ) -> Floats:
     """The time that it takes to convert each block's outputs, over `SELECTIONS` and positions; for
     a view, the time for its inputs, the longest of several.
     """
     found = np.zeros((len(SELECTIONS), len(blocks.numbers)))
-    found[list(measurements.layouts)] = writing_us(measurements, field, blocks.numbers)
+    ends = np.arange(len(blocks.numbers))
+    found[list(measurements.layouts)] = writing_us(model, measurements, field, blocks.numbers, ends)
     is_view = np.zeros(len(blocks.numbers), np.bool_)
     is_view[list(model.free)] = True
     of_views = (is_view & (blocks.numbers == NOTHING))[blocks.targets]
@@ -298,13 +299,13 @@ def _keeping(
     return plan._replace(conversion_us=around_us, interleaved_conversion_us=interleaved_us)
 
 
-def _conversion_is_known(
-    model: Architecture, places: Places, measurements: Measurements
-) -> bool:
-    """Whether the conversion of what it writes was measured for each layer and group with a time."""
+def _conversion_is_known(places: Places, measurements: Measurements) -> bool:
+    """Whether the conversion of what it writes was measured for each layer and group with a time:
+    to the layout that all are measured for, which is the last one.
+    """
     times_us = measurements.median_us[list(measurements.layouts)][:, places.numbers]
     known = np.isfinite(times_us).any(axis=0)
-    written_us = measurements.conversions_us("write_conversion_us")[:, places.numbers[known]]
+    written_us = measurements.conversions_us("write_conversion_us")[-1, places.numbers[known]]
     return bool(np.isfinite(written_us).all())
 
 

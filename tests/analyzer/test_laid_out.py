@@ -1,4 +1,4 @@
-"""Covers and layouts, chosen together: against trying all, and with more variants to choose from."""
+"""Covers and layouts, chosen together: against trying all, and with more to choose from."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -128,7 +128,7 @@ def test_another_variant_never_makes_a_bound_larger(
 
 
 def test_a_group_is_taken_in_the_layout_of_what_is_around_it() -> None:
-    """Both layouts alone would have the group, and convert around it; so would each layer's best."""
+    """Where all has channels first but around some calls, the layers are one by one."""
     found: Times = {
         (0,): (1.0, 9.0, math.inf),
         (1,): (2.0, 1.5, math.inf),

@@ -66,12 +66,18 @@ class LaidOut(NamedTuple):
 
 @lru_cache(maxsize=128)
 def cheapest_choices(
-    model: Architecture, accounting: Accounting, costs: Costs, without: frozenset[int], *, gives_up: bool
+    model: Architecture,
+    accounting: Accounting,
+    costs: Costs,
+    without: frozenset[int],
+    *,
+    gives_up: bool,
 ) -> tuple[int, LaidOut] | None:
     """The cost of the cheapest cover of the model with layouts, and its choices, last one first.
 
-    What was found is remembered: a measurement changes few of a model's covers. Groups in `without`, as indices of places, aren't chosen. A pass that `gives_up` finds None
-    where there are too many states; another one leaves some out.
+    What was found is remembered: a measurement changes few of a model's covers. Groups in
+    `without`, as indices of places, aren't chosen. A pass that `gives_up` finds None where there
+    are too many states; another one leaves some out.
     """
     places = places_of(model, accounting, len(costs.conversions[0]))
     passing = _Pass(places, costs, without)
@@ -158,7 +164,9 @@ class _Pass:
                 total = cost + more + conversions
                 if key not in following or total < following[key][0]:
                     following[key] = total, (index, layout, link)
-        return self._without_needless(row, following) if len(following) > COMPARED_FROM else following
+        return (
+            self._without_needless(row, following) if len(following) > COMPARED_FROM else following
+        )
 
     def _steps(self, row: int) -> Iterator[_Step]:
         """The choices at this position."""

@@ -130,9 +130,10 @@ def _noted(
     noted: list[int | None] = [None] * len(places.ending)
     for view in views:
         sources = [source for source in places.read[view] if any(conversions[source])]
-        if len(sources) == 1 and sources[0] not in places.early:
-            if sum(reader in views for reader in places.readers[sources[0]]) == 1:
-                noted[view] = sources[0]
+        if len(sources) != 1 or sources[0] in places.early:
+            continue
+        if sum(reader in views for reader in places.readers[sources[0]]) == 1:
+            noted[view] = sources[0]
     return tuple(noted)
 
 

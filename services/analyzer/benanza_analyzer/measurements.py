@@ -41,8 +41,9 @@ class Best(NamedTuple):
     conditions, infinite where they were not measured. `conversion_us` is the time of converting
     all feature maps that the layer reads and writes, from the other layout and back; zero where
     the variant takes any. `write_conversion_us` is the time of converting those that it writes,
-    infinite where that was not measured. The other layout is channels first. For variants that have
-    these or take any, it is blocks of channels on a CPU, and channels last on a GPU. Interleaved with other calls, both may take longer.
+    infinite where that was not measured. Interleaved with other calls, both may take longer. The
+    other layout is channels first. For variants that have these or take any, it is blocks of
+    channels on a CPU, and channels last on a GPU.
     `only_writes` is 1 if the feature maps to be converted are all written, else 0. `upper_us` is
     the least upper end, median and interquartile range, of other measurements, if it is below that
     of this one: one that was disturbed may have the least median, and a wide spread.

@@ -1,7 +1,7 @@
 """Which calls a bound adds up: a cover of the model, and the layout of each call."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from heapq import heappop, heappush
 from itertools import chain, count
 from typing import NamedTuple
@@ -147,12 +147,17 @@ def _laid_out(
     places = places_of(model, accounting, len(measurements.layouts))
     costs = layout_costs(model, places, measurements, fusion=fusion)
     found = _without_circles(model, accounting, costs, frozenset(), gives_up=fusion)
+    proven = found is not None
     if found is None:
         groups = frozenset(range(len(places.ending), len(places.places)))
         unlikely = groups - _likely(model, counted, places, measurements)
         found = _without_circles(model, accounting, costs, unlikely, gives_up=False)
     assert found is not None
-    plans = [_chosen(model, places, *found, measurements)]
+    plan = _chosen(model, places, *found, measurements)
+    if not proven or not found[0].complete:
+        gap_us = _gap_us(plan, model, counted, fusion, measurements)
+        plan = plan._replace(blocks=plan.blocks._replace(gap_us=gap_us))
+    plans = [plan]
     if not _conversion_is_known(places, measurements):
         plans += [
             _keeping(kept, model, counted, fusion, measurements) for kept in measurements.layouts
@@ -209,9 +214,7 @@ def _likely(
         _keeping(kept, model, counted, True, measurements).blocks for kept in measurements.layouts
     ]
     taken = {positions for blocks in covers for positions in blocks.groups.values()}
-    return frozenset(
-        index for index, place in enumerate(places.places) if place.positions in taken
-    )
+    return frozenset(index for index, place in enumerate(places.places) if place.positions in taken)
 
 
 def _chosen(
@@ -236,6 +239,25 @@ def _chosen(
         _writing(model, blocks, "write_conversion_us", measurements),
         _writing(model, blocks, "interleaved_write_conversion_us", measurements),
     )
+
+
+def _gap_us(
+    plan: CoverPlan,
+    model: Architecture,
+    counted: Counted,
+    fusion: bool,
+    measurements: Measurements,
+) -> float:
+    """How much longer a plan takes than the cheapest cover would without layout conversions, each
+    call in its best layout; infinite if that leaves fewer layers missing.
+    """
+    least_us = measurements.median_us[list(measurements.layouts)].min(axis=0)
+    blocks = cheapest_blocks(model, counted, fusion, least_us[counted.block_numbers])
+    times_us = least_us[blocks.numbers]
+    known = np.isfinite(times_us)
+    if np.count_nonzero(~known) < plan.lacking:
+        return math.inf
+    return max(0.0, plan.sequential_us - math.fsum(times_us[known].tolist()))
 
 
 def _writing(

@@ -44,7 +44,14 @@ def to_odd_channels() -> Layer:
             [("NCHW", ((1, 3, 7, 7),), ((1, 3, 7, 7),)), ("NCHWc", (), ((1, 3, 7, 7),))],
         ),
     ],
-    ids=["a vector", "takes either", "channels first", "a padded block", "to odd channels", "few channels"],
+    ids=[
+        "a vector",
+        "takes either",
+        "channels first",
+        "a padded block",
+        "to odd channels",
+        "few channels",
+    ],
 )
 def test_layouts_and_what_is_converted(
     layer: Layer, expected: list[tuple[str, tuple[Shape, ...], tuple[Shape, ...]]]

@@ -55,7 +55,7 @@ class BlockConversions:
         self._new.clear()
 
     def around(self, form: LayerForm | Borders) -> Changes:
-        """Where the neighbours of a form, or of what a library runs, have the other layout."""
+        """Where the neighbours of a form, or of what a library runs, have another layout."""
         inwards: Direction = "ReorderInput"
         outwards: Direction = "ReorderOutput"
         if form.layout == "NCHW":

@@ -28,9 +28,9 @@ from benanza_schemas.layer import Layer, Precision
 class LayerForm(NamedTuple):
     """A layer as a model of the nodes that ONNX Runtime runs.
 
-    `layout` is that of its feature maps, empty if it takes any. `reads` and `writes` are the shapes,
-    in NCHW, of the feature maps that have to be converted where its neighbours have another layout.
-    `refusal` says why there are no such nodes; `model` is the layer itself then.
+    `layout` is that of its feature maps, empty if it takes any. `reads` and `writes` are the
+    shapes, in NCHW, of the feature maps that have to be converted where its neighbours have another
+    layout. `refusal` says why there are no such nodes; `model` is the layer itself then.
     """
 
     model: LayerModel
@@ -47,8 +47,8 @@ class LayerForm(NamedTuple):
 def forms_of(
     layer: Layer, model: LayerModel, provider: Provider, precision: Precision
 ) -> list[LayerForm]:
-    """One form, or two if it takes other nodes in the layout NCHWc, or more elements, since the last
-    block is padded; or with channels last, which is of fp32 and of integers on CPUs.
+    """One form, or two if it takes other nodes in the layout NCHWc, or more elements, if the last
+    block is padded; or other nodes with channels last, which is of fp32 and of integers on CPUs.
 
     `model` is the layer as it stands. Convolutions of integers have channels last only. Raises
     whatever ONNX Runtime raises when it refuses that.

@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from benanza_analyzer.blocks import Blocks, cheapest_blocks, contracted
-from benanza_analyzer.laid_out import Costs, LaidOut, cheapest_choices
-from benanza_analyzer.layout_costs import Field, layout_costs, writing_us
-from benanza_analyzer.layouts import between_us, conversions_us
+from benanza_analyzer.layouts.conversions import between_us, conversions_us
+from benanza_analyzer.layouts.costs import Field, layout_costs, writing_us
+from benanza_analyzer.layouts.laid_out import Costs, LaidOut, cheapest_choices
+from benanza_analyzer.layouts.places import PlacedBlocks, places_of
 from benanza_analyzer.measurements import (
     BY_LIBRARY,
     FIRST,
@@ -24,7 +25,6 @@ from benanza_analyzer.measurements import (
 from benanza_analyzer.models.architecture import Architecture, Counted
 from benanza_analyzer.models.catalogue import NOTHING
 from benanza_analyzer.models.contraction import Positions
-from benanza_analyzer.places import Places, places_of
 from benanza_schemas.events import ImageLayout
 from benanza_schemas.layer import Accounting
 
@@ -203,7 +203,7 @@ def _without_circles(
 
 
 def _likely(
-    model: Architecture, counted: Counted, places: Places, measurements: Measurements
+    model: Architecture, counted: Counted, places: PlacedBlocks, measurements: Measurements
 ) -> frozenset[int]:
     """Groups that covers take if feature maps keep one layout but around some calls, and if each
     call has its best: what is tried where there are too many ways to cover a model with layouts.
@@ -219,7 +219,7 @@ def _likely(
 
 def _chosen(
     model: Architecture,
-    places: Places,
+    places: PlacedBlocks,
     laid_out: LaidOut,
     blocks: Blocks,
     measurements: Measurements,
@@ -321,7 +321,7 @@ def _keeping(
     return plan._replace(conversion_us=around_us, interleaved_conversion_us=interleaved_us)
 
 
-def _conversion_is_known(places: Places, measurements: Measurements) -> bool:
+def _conversion_is_known(places: PlacedBlocks, measurements: Measurements) -> bool:
     """Whether the conversion of what it writes was measured for each layer and group with a time:
     to the layout that all are measured for, which is the last one.
     """

@@ -16,15 +16,18 @@ from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple, TypeAlias
 
+from benanza_analyzer.layouts.places import PlacedBlocks, places_of
 from benanza_analyzer.models.architecture import Architecture
-from benanza_analyzer.places import Places, places_of
 from benanza_schemas.layer import Accounting
 
 MISSING = 1 << 80
 """The cost of a layer without a time: more than any time."""
 
 MOST_STATES = 100
-"""A pass that would keep more gives up, or keeps the most promising ones."""
+"""A pass gives up that would keep more."""
+
+KEPT_STATES = 300
+"""One that doesn't give up keeps the most promising ones."""
 
 COMPARED_FROM = 8
 """With fewer states, to find those that others make needless takes longer than it saves."""
@@ -85,9 +88,9 @@ def cheapest_choices(
     complete = True
     for row in range(len(places.ending) - 1, -1, -1):
         states = passing.after(row, states)
-        if len(states) > MOST_STATES:
-            if gives_up:
-                return None
+        if gives_up and len(states) > MOST_STATES:
+            return None
+        if len(states) > KEPT_STATES:
             complete = False
             states = passing.promising(row, states)
     cost, link = min(states.values(), key=lambda state: state[0])
@@ -124,7 +127,7 @@ class _Step(NamedTuple):
 class _Pass:
     """A pass over a model, whose states are bits (`places`)."""
 
-    def __init__(self, places: Places, costs: Costs, without: frozenset[int]) -> None:
+    def __init__(self, places: PlacedBlocks, costs: Costs, without: frozenset[int]) -> None:
         self._places, self._costs, self._without = places, costs, without
         bits = self._bits = places.bits
         size = len(places.ending)
@@ -266,7 +269,7 @@ class _Pass:
                 covered &= ~(1 << place * each)
             return cost
 
-        return dict(sorted(states.items(), key=promise)[:MOST_STATES])
+        return dict(sorted(states.items(), key=promise)[:KEPT_STATES])
 
 
 def ways(layout: int, wanted: Iterable[int]) -> set[int]:

@@ -6,11 +6,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from benanza_analyzer.laid_out import MISSING, Costs
+from benanza_analyzer.layouts.laid_out import MISSING, Costs
+from benanza_analyzer.layouts.places import PlacedBlocks
 from benanza_analyzer.measurements import Measurements
 from benanza_analyzer.models.architecture import Architecture
 from benanza_analyzer.models.catalogue import NOTHING
-from benanza_analyzer.places import Places
 
 Floats = npt.NDArray[np.float64]
 
@@ -32,7 +32,7 @@ DEAREST_US = 1e6
 
 
 def layout_costs(
-    model: Architecture, places: Places, measurements: Measurements, *, fusion: bool
+    model: Architecture, places: PlacedBlocks, measurements: Measurements, *, fusion: bool
 ) -> Costs:
     """The costs of all places in `measurements.layouts`, in this order; without fusion, of layers.
 
@@ -122,7 +122,7 @@ def _whole_numbers(times_us: Floats) -> list[int]:
 
 
 def _noted(
-    places: Places, views: set[int], conversions: Sequence[Sequence[int]]
+    places: PlacedBlocks, views: set[int], conversions: Sequence[Sequence[int]]
 ) -> tuple[int | None, ...]:
     """The position that each view is made of, if that can note its conversions: it is the only one
     to be converted, and the view the only one of it.
@@ -137,7 +137,7 @@ def _noted(
     return tuple(noted)
 
 
-def _needless(places: Places, costs: Costs, index: int, layout: int, cost: int) -> bool:
+def _needless(places: PlacedBlocks, costs: Costs, index: int, layout: int, cost: int) -> bool:
     """Whether the layers of a group are no dearer one by one in this layout, whatever is around."""
     positions, leaving = places.places[index].positions, places.places[index].leaving
     alone = 0

@@ -56,7 +56,7 @@ class Bits(NamedTuple):
         return found
 
 
-class Place(NamedTuple):
+class PlacedBlock(NamedTuple):
     """A layer, or a group in place of its layers, which are at `positions`, ascending.
 
     Bits 0 as seen from the last of these: `members`; `sources`, which its members read from
@@ -76,7 +76,7 @@ class Place(NamedTuple):
     leaving: tuple[int, ...]
 
 
-class Places(NamedTuple):
+class PlacedBlocks(NamedTuple):
     """The layers of a model by position, then all its groups.
 
     `numbers` holds the number of each. `ending` holds for each position the places that end there.
@@ -85,7 +85,7 @@ class Places(NamedTuple):
     """
 
     bits: Bits
-    places: tuple[Place, ...]
+    places: tuple[PlacedBlock, ...]
     numbers: npt.NDArray[np.int32]
     ending: tuple[tuple[int, ...], ...]
     read: tuple[tuple[int, ...], ...]
@@ -94,7 +94,7 @@ class Places(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def places_of(model: Architecture, accounting: Accounting, layouts: int) -> Places:
+def places_of(model: Architecture, accounting: Accounting, layouts: int) -> PlacedBlocks:
     """All layers and groups of a model at their places."""
     counted = model.counted(accounting)
     size = len(counted.numbers)
@@ -123,7 +123,7 @@ def places_of(model: Architecture, accounting: Accounting, layouts: int) -> Plac
     ending: list[list[int]] = [[] for _ in range(size)]
     for index, place in enumerate(places):
         ending[place.positions[-1]].append(index)
-    return Places(
+    return PlacedBlocks(
         bits,
         tuple(places),
         np.concatenate((counted.numbers, counted.block_numbers[blocks])),
@@ -151,7 +151,7 @@ def _place(
     readers: Sequence[Sequence[int]],
     early: tuple[int, ...],
     early_in_some: frozenset[int],
-) -> Place:
+) -> PlacedBlock:
     inside = set(positions)
     sources = {source for position in positions for source in read[position]} - inside
     end = positions[-1]
@@ -161,7 +161,7 @@ def _place(
         again | bits.of(members, (bits.wanted(j) for j in range(bits.layouts) if j != layout))
         for layout in range(bits.layouts)
     ]
-    return Place(
+    return PlacedBlock(
         positions,
         members,
         bits.at(end, sources),

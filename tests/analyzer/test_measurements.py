@@ -272,11 +272,11 @@ def test_blocks_of_channels_are_a_layout_of_their_own() -> None:
 def test_the_layouts_of_a_system_are_those_that_take_conversions() -> None:
     measurements = Measurements()
     measurements.know_layouts(measured("b", variant(1.0, layout="NHWC")))
-    assert measurements.layouts == (FIRST, LAST)
+    assert list(measurements.layouts) == [FIRST, LAST]
     measurements.know_layouts(measured("b", variant(1.0, layout="NCHWc")))
-    assert measurements.layouts == (FIRST, BLOCKS)
+    assert list(measurements.layouts) == [FIRST, BLOCKS]
     measurements.know_layouts(measured("b", variant(1.0, layout="NHWC", change_us=1.0)))
-    assert measurements.layouts == (FIRST, LAST, BLOCKS)
+    assert list(measurements.layouts) == [FIRST, LAST, BLOCKS]
 
 
 def test_what_takes_any_layout_says_how_long_blocks_take_to_be_converted() -> None:

@@ -118,7 +118,7 @@ class _Step(NamedTuple):
     kept: int
     added: int
     cost: int
-    index: int
+    place: int
     layout: int
     given: set[int]
     known: dict[int, tuple[int, int]]
@@ -212,9 +212,9 @@ class _Pass:
         """What the conversions for readers cost, and the bits that they set: a view whose source
         can note it is converted there.
         """
-        bits, conversions = self._bits, self._costs.conversions[step.index]
+        bits, conversions = self._bits, self._costs.conversions[step.place]
         noted = self._costs.noted
-        source = noted[step.index] if step.index < len(noted) else None
+        source = noted[step.place] if step.place < len(noted) else None
         if source is None and not any(conversions):
             return 0, 0
         members = step.members | 1

@@ -92,7 +92,7 @@ def _channels_last(plain: LayerModel) -> list[LayerForm]:
     if model is None:
         return []
     graph = plain.proto.graph
-    return [LayerForm(model, CHANNELS_LAST, *map(float_maps, (graph.input, graph.output)))]
+    return [LayerForm(model, CHANNELS_LAST, float_maps(graph.input), float_maps(graph.output))]
 
 
 def _fused(layer: Layer, model: LayerModel, provider: Provider) -> LayerModel:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benanza_analyzer.measurements import (
+    BLOCKS,
     BY_LIBRARY,
     FIRST,
     LAST,
@@ -166,7 +167,7 @@ def test_in_each_layout_another_variant_is_best() -> None:
     assert (found[FIRST].median_us, found[FIRST].conversion_us) == (3.0, 2.0)
     only_last = bests(measured("a", last))
     assert not isinstance(only_last, str)
-    assert [best.median_us for best in only_last] == [2.0, math.inf, 2.0, 2.0]
+    assert [best.median_us for best in only_last] == [2.0, math.inf, 2.0, math.inf, 2.0]
 
 
 def test_a_variant_without_layout_conversions_is_the_same_in_both_layouts() -> None:
@@ -255,27 +256,47 @@ def test_what_was_pruned_is_in_no_layout() -> None:
     assert fastest([measured("a", last, pruned)], FIRST) is None
 
 
-def test_blocks_of_channels_are_channels_last_by_another_name() -> None:
+def test_blocks_of_channels_are_a_layout_of_their_own() -> None:
     """ONNX Runtime's layout on CPUs begins with the letters of channels first."""
     event = measured(
         "a",
         variant(3.0, algorithm="a", layout="NCHW", change_us=2.0),
         variant(2.0, algorithm="a", layout="NCHWc", change_us=2.5),
+        variant(1.0, algorithm="a", layout="NHWC", change_us=4.0),
     )
     found = bests(event)
     assert not isinstance(found, str)
-    assert [found[layout].median_us for layout in (FIRST, LAST)] == [3.0, 2.0]
+    assert [found[layout].median_us for layout in (FIRST, LAST, BLOCKS)] == [3.0, 1.0, 2.0]
+
+
+def test_the_layouts_of_a_system_are_those_that_take_conversions() -> None:
     measurements = Measurements()
-    measurements.name_layouts(measured("b", variant(1.0, layout="NHWC")))
-    assert measurements.names == ("", "NCHW", "NHWC")
-    measurements.name_layouts(event)
-    measurements.name_layouts(measured("b", variant(1.0)))
-    assert measurements.names == ("", "NCHW", "NCHWc")
+    measurements.know_layouts(measured("b", variant(1.0, layout="NHWC")))
+    assert list(measurements.layouts) == [FIRST, LAST]
+    measurements.know_layouts(measured("b", variant(1.0, layout="NCHWc")))
+    assert list(measurements.layouts) == [FIRST, BLOCKS]
+    measurements.know_layouts(measured("b", variant(1.0, layout="NHWC", change_us=1.0)))
+    assert list(measurements.layouts) == [FIRST, LAST, BLOCKS]
+
+
+def test_what_takes_any_layout_says_how_long_blocks_take_to_be_converted() -> None:
+    """Of channels last, only what has these says that."""
+    measurements = Measurements()
+    last = variant(1.0, layout="NHWC", change_us=4.0, write_conversion_us=3.0)
+    events = (
+        measured("a", variant(2.0, layout="NCHWc", change_us=2.0, write_conversion_us=1.0), last),
+        measured("b", variant(2.0, write_conversion_us=0.5)),
+    )
+    for number, event in enumerate(events, start=1):
+        measurements.know_layouts(event)
+        measurements.add(number, bests(event), NOW)
+    found = measurements.conversions_us("write_conversion_us")[:, 1:3]
+    assert found.tolist() == [[0.0, 0.0], [3.0, math.inf], [1.0, 0.5]]
 
 
 def test_layouts_matter_from_the_first_layer_on_for_which_they_differ() -> None:
     measurements = Measurements()
     measurements.add(1, everywhere(Best(2.0, 0.5)), NOW)
     assert not measurements.layouts_matter
-    measurements.add(2, [Best(1.0, 0.0), Best(2.0, 0.0), Best(1.0, 0.0), Best(1.0, 0.0)], NOW)
+    measurements.add(2, [Best(us, 0.0) for us in (1.0, 1.0, 2.0, 1.0, 1.0)], NOW)
     assert measurements.layouts_matter

@@ -38,7 +38,7 @@ def measured_models(draw: st.DrawFn, *, conversion_is_known: bool = True) -> Cas
                 after = math.inf
             found[of] = [
                 Best(us, 0.0, conversion_us=around, write_conversion_us=after)
-                for us in (min(first, last), first, last, min(first, last))
+                for us in (min(first, last), first, last, math.inf, min(first, last))
             ]
     return event, found
 
@@ -173,6 +173,23 @@ def test_views_within_a_group_want_no_layout() -> None:
     assert laid_out(event, found, fusion=True).sequential_us == 1.0 + 1.5 + 1.0
 
 
+def test_an_unknown_conversion_takes_as_long_as_its_reader_takes_for_it() -> None:
+    event = model([summary("Conv"), summary("Relu")])
+    made = [Best(us, 0.0, conversion_us=8.0) for us in (1.0, 1.0, 9.0, math.inf, 1.0)]
+    reads = [
+        Best(us, 0.0, conversion_us=around, write_conversion_us=written)
+        for us, around, written in (
+            (1.0, 5.0, 3.0),
+            (9.0, 0.0, math.inf),
+            (1.0, 5.0, 3.0),
+            (math.inf, 0.0, math.inf),
+            (9.0, 0.0, math.inf),
+        )
+    ]
+    found = {fingerprint("Conv"): made, fingerprint("Relu"): reads}
+    assert bound_of(event, found, fusion=False).sequential_us == 1.0 + 2.0 + 1.0
+
+
 def test_interleaved_conversions_take_longer() -> None:
     event = model([summary("Conv"), summary("Relu"), summary("TopK")])
     found = {"Conv": (5.0, 2.0), "Relu": (3.0, 9.0), "TopK": (1.0, 1.0)}
@@ -208,7 +225,7 @@ def laid_out(
         )
         bests[fingerprint(of)] = [
             Best(us, iqr_us, us + 0.25, us + 0.5, *conversions)
-            for us in (min(first, last), first, last, min(first, last))
+            for us in (min(first, last), first, last, math.inf, min(first, last))
         ]
     return bound_of(event, bests, accounting, fusion=fusion)
 

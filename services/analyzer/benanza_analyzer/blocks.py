@@ -79,7 +79,9 @@ def cheapest_blocks(
             more, more_us = _together(counted, joint, times)
             groups = groups + more
             gap_us += more_us
-        blocks, cycles = _contracted(model, counted, groups, gap_us)
+        numbers = counted.block_numbers[[group.block for group in groups]]
+        positions = [group.positions for group in groups]
+        blocks, cycles = contracted(model, counted, positions, numbers, gap_us)
         if not cycles:
             return blocks
         by_end = {group.positions[-1]: group for group in groups}
@@ -142,22 +144,28 @@ def _cut(joints: Iterable[_Joint], cut: tuple[_Group, ...]) -> list[_Joint]:
     return [*others, made]
 
 
-def _contracted(
-    model: Architecture, counted: Counted, groups: Sequence[_Group], gap_us: float
+def contracted(
+    model: Architecture,
+    counted: Counted,
+    groups: Sequence[tuple[int, ...]],
+    group_numbers: Positions,
+    gap_us: float,
 ) -> tuple[Blocks, tuple[tuple[int, ...], ...]]:
-    """The cover with these groups, and the circles that are in it."""
+    """The cover with these groups, given by their positions and numbers, and the circles that are
+    in it: sets of groups, by their last positions, that can't be in a cover together.
+    """
     numbers = counted.numbers.copy()
     ends = np.arange(len(numbers), dtype=np.int32)
     if groups:
-        lasts = [group.positions[-1] for group in groups]
-        members = [position for group in groups for position in group.positions]
+        lasts = [positions[-1] for positions in groups]
+        members = [position for positions in groups for position in positions]
         numbers[members] = NOTHING
-        numbers[lasts] = counted.block_numbers[[group.block for group in groups]]
-        ends[members] = np.repeat(lasts, [len(group.positions) for group in groups])
+        numbers[lasts] = group_numbers
+        ends[members] = np.repeat(lasts, [len(positions) for positions in groups])
     ranks, cycles = block_order(model.sources, model.targets, ends)
     sources, targets = ends[model.sources], ends[model.targets]
     between = sources != targets
     sources, targets = sources[between], targets[between]
     order = np.argsort(ranks[sources], kind="stable")
-    by_end = {group.positions[-1]: group.positions for group in groups}
+    by_end = {positions[-1]: positions for positions in groups}
     return Blocks(numbers, ranks, by_end, sources[order], targets[order], gap_us), cycles

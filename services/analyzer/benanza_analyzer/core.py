@@ -165,7 +165,7 @@ class Analyzer:
                 return taken_back
             case LayerMeasured():
                 platform = self._platform(event.system.system_id, event.precision)
-                platform.measurements.name_layouts(event)
+                platform.measurements.know_layouts(event)
                 number = self._catalogue.number(event.fingerprint)
                 of = event.measured_at, recording_of(event)
                 submitted = is_submitted(event)

@@ -1,7 +1,7 @@
 """Each layer's best times on one system at one precision, or the reason why it has none.
 
 Layers are identified by their numbers in the `Catalogue`. Many are faster in one layout of feature
-maps than in the other, or by a generated kernel than by any library's.
+maps than in another, or by a generated kernel than by any library's.
 """
 
 import math
@@ -24,13 +24,13 @@ MAX_REASON = 8192
 STARTED_US = 0.1
 """A call that takes less starts nothing: its results lie where its inputs were."""
 
-WHICHEVER, FIRST, LAST, BY_LIBRARY = SELECTIONS = range(4)
+WHICHEVER, FIRST, LAST, BLOCKS, BY_LIBRARY = SELECTIONS = range(5)
 """The variants of which the best is taken: all; those whose feature maps have channels first;
-those with channels last, all of them or those of a block; those of a library, which generated
-and submitted kernels are not, in whichever layout."""
+those with channels last; those with blocks of channels, the channels of a block last; those of a
+library, which generated and submitted kernels are not, in whichever layout."""
 
-BLOCKED: ImageLayout = "NCHWc"
-"""Blocks of channels, the channels of a block last: ONNX Runtime's layout on CPUs."""
+NAMES: tuple[ImageLayout, ...] = ("", "NCHW", "NHWC", "NCHWc")
+"""The names of the layouts, as of `SELECTIONS`."""
 
 
 class Best(NamedTuple):
@@ -40,8 +40,10 @@ class Best(NamedTuple):
     `interleaved_us` and `weights_cold_us` are the medians of the same variant under these
     conditions, infinite where they were not measured. `conversion_us` is the time of converting
     all feature maps that the layer reads and writes, from the other layout and back; zero where
-    the variant takes either. `write_conversion_us` is the time of converting those that it writes,
-    infinite where that was not measured. Interleaved with other calls, both may take longer.
+    the variant takes any. `write_conversion_us` is the time of converting those that it writes,
+    infinite where that was not measured. Interleaved with other calls, both may take longer. The
+    other layout is channels first. For variants that have these or take any, it is blocks of
+    channels on a CPU, and channels last on a GPU.
     `only_writes` is 1 if the feature maps to be converted are all written, else 0. `upper_us` is
     the least upper end, median and interquartile range, of other measurements, if it is below that
     of this one: one that was disturbed may have the least median, and a wide spread.
@@ -150,7 +152,9 @@ def _best(event: LayerMeasured, variant: Variant) -> Best:
 def layout_of(variant: Variant) -> int:
     """The layout of the feature maps that a variant reads and writes, as one of `SELECTIONS`."""
     name = variant.layout
-    if name == BLOCKED or (len(name) > 2 and name.startswith("N") and name.endswith("C")):
+    if name == NAMES[BLOCKS]:
+        return BLOCKS
+    if len(name) > 2 and name.startswith("N") and name.endswith("C"):
         return LAST
     return FIRST if name.startswith("NC") else WHICHEVER
 
@@ -231,15 +235,14 @@ class Measurements:
 
     The arrays hold the fields of `Best`: a row for each of `SELECTIONS`, infinite where there is
     no time, and zero at `NOTHING`. They are as long as the catalogue was at the last call of
-    `reach`, or longer. `layouts_matter` says whether any layer's rows for the two layouts differ,
-    `generated_matter` whether any layer is faster by a generated kernel. `names` are those of the
-    layouts on this system.
+    `reach`, or longer. `generated_matter` says whether any layer is faster by a generated kernel.
     """
 
     def __init__(self) -> None:
         self._bests = np.zeros((len(SELECTIONS), len(Best._fields), 1))
-        self.names: tuple[ImageLayout, ...] = ("", "NCHW", "NHWC")
-        self.layouts_matter = False
+        self._known_layouts: set[int] = set()
+        self._differing = np.zeros(len(SELECTIONS), np.bool_)
+        """The selections in which some layer has other times than with channels first."""
         self.generated_matter = False
         self._failures: dict[int, tuple[datetime, str]] = {}
         self._imported: dict[int, dict[str, _Outcome]] = {}
@@ -249,10 +252,39 @@ class Measurements:
         self._without_submitted: dict[int, _Outcome] = {}
         """What else is known of layers with submitted kernels."""
 
-    def name_layouts(self, event: LayerMeasured) -> None:
-        """Takes the name of the layout with channels last from the variants of a measurement."""
-        if any(variant.layout == BLOCKED for variant in event.variants):
-            self.names = (*self.names[:LAST], BLOCKED)
+    def know_layouts(self, event: LayerMeasured) -> None:
+        """Takes note of the layouts that variants of a measurement have."""
+        for variant in event.variants:
+            layout = layout_of(variant)
+            if layout == BLOCKS or (layout == LAST and variant.layout_change_us):
+                self._known_layouts.add(layout)
+
+    @property
+    def layouts(self) -> tuple[int, ...]:
+        """The layouts that feature maps may have on this system: the first, and all others that
+        variants have and that take conversions, or channels last where there is none.
+        """
+        return FIRST, *(sorted(self._known_layouts) or (LAST,))
+
+    @property
+    def layouts_matter(self) -> bool:
+        """Whether any layer's times depend on the layout."""
+        return bool(self._differing[list(self.layouts)].any())
+
+    def conversions_us(self, field: str) -> npt.NDArray[np.float64]:
+        """The times of converting what layers write, between the first layout and each of
+        `layouts`, as an array over these and numbers. `field` is one of the two of `Best`.
+
+        The direction makes little difference, so that the lesser time of either counts.
+        """
+        written_us, (_, *others) = self.of(field), self.layouts
+        found = written_us[[FIRST, *others]]
+        found[0] = 0.0
+        if others == [LAST, BLOCKS]:
+            # What takes any layout says how long blocks take.
+            found[1][self.of("conversion_us")[LAST] == 0] = math.inf
+        found[-1] = np.minimum(found[-1], written_us[FIRST])
+        return found
 
     def of(self, field: str) -> npt.NDArray[np.float64]:
         """The values of a field of `Best`, as an array over selections and numbers."""
@@ -335,15 +367,15 @@ class Measurements:
                 if not others:
                     del self._imported[number]
             self._set_with_submitted(number, after)
-        self.layouts_matter = bool((self._bests[FIRST] != self._bests[LAST]).any())
+        self._differing = (self._bests != self._bests[FIRST]).any(axis=(1, 2))
         self.generated_matter = bool((self._bests[WHICHEVER] != self._bests[BY_LIBRARY]).any())
 
     def alike(self, numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
-        """Which of these layers have the same times in both layouts, as an array of booleans."""
+        """Which of these layers have the same times in all layouts, as an array of booleans."""
         if not self.layouts_matter:
             return np.ones(len(numbers), np.bool_)
-        first, last = self._bests[FIRST][:, numbers], self._bests[LAST][:, numbers]
-        return np.asarray((first == last).all(axis=0))
+        first, *others = (self._bests[layout][:, numbers] for layout in self.layouts)
+        return np.asarray(np.all([(first == other).all(axis=0) for other in others], axis=0))
 
     def _best(self, selection: int, number: int) -> Best:
         return Best(*self._bests[selection, :, number].tolist())
@@ -366,7 +398,7 @@ class Measurements:
             self._failures[number] = outcome.failure
         bests = outcome.bests or (UNTIMED,) * len(SELECTIONS)
         self._bests[:, :, number] = bests
-        self.layouts_matter |= bests[FIRST] != bests[LAST]
+        self._differing |= [best != bests[FIRST] for best in bests]
         self.generated_matter |= bests[WHICHEVER] != bests[BY_LIBRARY]
 
     def why_missing(self, number: int) -> str:

@@ -1,17 +1,27 @@
 """Which calls a bound adds up: a cover of the model, and the layout of each call."""
 
 import math
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
-from itertools import chain
+from collections.abc import Iterable
+from heapq import heappop, heappush
+from itertools import chain, count
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from benanza_analyzer.blocks import Blocks, cheapest_blocks
-from benanza_analyzer.layouts import channels_last, conversions_us
-from benanza_analyzer.measurements import BY_LIBRARY, FIRST, LAST, WHICHEVER, Measurements
+from benanza_analyzer.blocks import Blocks, cheapest_blocks, contracted
+from benanza_analyzer.layouts.conversions import between_us, conversions_us
+from benanza_analyzer.layouts.costs import Field, layout_costs, writing_us
+from benanza_analyzer.layouts.laid_out import Costs, LaidOut, cheapest_choices
+from benanza_analyzer.layouts.places import PlacedBlocks, places_of
+from benanza_analyzer.measurements import (
+    BY_LIBRARY,
+    FIRST,
+    NAMES,
+    SELECTIONS,
+    WHICHEVER,
+    Measurements,
+)
 from benanza_analyzer.models.architecture import Architecture, Counted
 from benanza_analyzer.models.catalogue import NOTHING
 from benanza_analyzer.models.contraction import Positions
@@ -20,27 +30,26 @@ from benanza_schemas.layer import Accounting
 
 Floats = npt.NDArray[np.float64]
 
-DEAREST_US = 1e6
-"""The assumed time of a layout conversion that was not measured: so long that none is chosen."""
-
 
 class CoverPlan(NamedTuple):
     """A cover with a layout for each block. All arrays have a value for each position.
 
-    `layouts` are places in `SELECTIONS`. `times_us` holds each block's time at its last position,
-    zero where the time isn't `known`. `conversion_us` holds the time of the layout conversions
-    that a block causes, once for all its readers; `interleaved_conversion_us` holds the same with
-    calls interleaved. `reads_no_maps` says which blocks read no feature maps: what they read lies
-    in ONNX's own order, whatever their layout is.
+    `layouts` are places in `SELECTIONS`, and so is `read`: what a block reads may lie in ONNX's own
+    order, whatever its layout is. `times_us` holds each block's time at its last position, zero
+    where the time isn't `known`. `converting_us` holds, over `SELECTIONS` and positions, the time
+    of converting what a block writes between channels first and another layout. `conversion_us`
+    holds the time of the layout conversions that a block causes, once for all its readers;
+    `interleaved_conversion_us` holds the same with calls interleaved.
     """
 
     blocks: Blocks
     layouts: npt.NDArray[np.intp]
+    read: npt.NDArray[np.intp]
     times_us: Floats
+    converting_us: Floats
     conversion_us: Floats
     interleaved_conversion_us: Floats
     known: npt.NDArray[np.bool_]
-    reads_no_maps: npt.NDArray[np.bool_]
 
     @property
     def sequential_us(self) -> float:
@@ -58,9 +67,7 @@ class CoverPlan(NamedTuple):
         Where a block's inputs and outputs are converted, both conversions count between the block
         and its readers.
         """
-        read = np.where(self.reads_no_maps[targets], FIRST, self.layouts[targets])
-        differ = self.layouts[sources] != read
-        return np.where(differ, self.conversion_us[sources], 0.0)
+        return between_us(self.layouts, self.read, self.converting_us, sources, targets)
 
     def found(self, measurements: Measurements, field: str) -> Floats:
         """The values of a field of `Best` for the blocks that have a time."""
@@ -69,18 +76,16 @@ class CoverPlan(NamedTuple):
 
     def layout(self, measurements: Measurements) -> ImageLayout:
         """The layout of most of the blocks whose time depends on the layout; empty if none does, or
-        none has a time with channels last.
+        they have times with channels first alone.
         """
-        if not measurements.layouts_matter:
-            return measurements.names[WHICHEVER]
+        rows = list(measurements.layouts)
         medians_us = measurements.median_us[:, self.blocks.numbers]
-        minds = self.known & (medians_us[FIRST] != medians_us[LAST])
+        minds = self.known & (medians_us[rows] != medians_us[FIRST]).any(axis=0)
         minding = self.layouts[minds]
-        if np.isinf(medians_us[LAST, minds]).all() or not np.isin(minding, (FIRST, LAST)).all():
-            return measurements.names[WHICHEVER]
-        return measurements.names[
-            LAST if 2 * np.count_nonzero(minding == LAST) > minding.size else FIRST
-        ]
+        if np.isinf(medians_us[rows[1:]][:, minds]).all() or not np.isin(minding, rows).all():
+            return NAMES[WHICHEVER]
+        numbers = [np.count_nonzero(minding == layout) for layout in rows]
+        return NAMES[rows[int(np.argmax(numbers))]]
 
 
 def cheapest_plans(
@@ -89,10 +94,8 @@ def cheapest_plans(
     """The plans for the bounds without fusion and with it: those with the fewest layers missing,
     and of these the fastest. The measurements must reach as far as the catalogue.
 
-    `paper` takes the libraries' times only. Where layouts matter and data movement counts, several
-    covers are tried. With fusion, the covers without groups are tried as well: around a group,
-    layout conversions may take longer than the group saves. What groups take moves nothing without
-    fusion.
+    `paper` takes the libraries' times only. With fusion, the plan without groups is tried as well:
+    not all covers are, where there are too many. What groups take moves nothing without fusion.
     """
     counted = model.counted(accounting)
     if accounting == "paper":
@@ -101,11 +104,11 @@ def cheapest_plans(
             _free(BY_LIBRARY, model, counted, True, measurements),
         )
     layouts_matter = _layouts_matter(counted.numbers, measurements)
-    without_groups = _tried(layouts_matter, model, counted, False, measurements)
+    without_groups = _tried(layouts_matter, model, accounting, False, measurements)
     if not counted.components:
         return _cheapest(without_groups), _cheapest(without_groups)
     layouts_matter = layouts_matter or _layouts_matter(counted.block_numbers, measurements)
-    grouped = _tried(layouts_matter, model, counted, True, measurements)
+    grouped = _tried(layouts_matter, model, accounting, True, measurements)
     return _cheapest(without_groups), _cheapest(grouped + without_groups)
 
 
@@ -116,7 +119,7 @@ def _cheapest(plans: Iterable[CoverPlan]) -> CoverPlan:
 def _tried(
     layouts_matter: bool,
     model: Architecture,
-    counted: Counted,
+    accounting: Accounting,
     fusion: bool,
     measurements: Measurements,
 ) -> list[CoverPlan]:
@@ -124,32 +127,163 @@ def _tried(
     the layout.
     """
     if layouts_matter:
-        return _laid_out(model, counted, fusion, measurements)
-    return [_free(WHICHEVER, model, counted, fusion, measurements)]
+        return _laid_out(model, accounting, fusion, measurements)
+    return [_free(WHICHEVER, model, model.counted(accounting), fusion, measurements)]
 
 
 def _laid_out(
-    model: Architecture, counted: Counted, fusion: bool, measurements: Measurements
+    model: Architecture,
+    accounting: Accounting,
+    fusion: bool,
+    measurements: Measurements,
 ) -> list[CoverPlan]:
     """Plans with layout conversions.
 
-    For each of the two layouts, the model is covered as if all feature maps had it, and a block
-    that is faster in the other one had its inputs and outputs converted. Then the layouts of each
-    cover's blocks are chosen together by a minimum cut. Only the plans of that second step are
-    returned if the conversion of every block's outputs was measured.
+    Covers and layouts are chosen together. Where the conversion of some block's outputs wasn't
+    measured, the model is covered as well as if all feature maps had one layout, and a block that
+    is faster in another one had its inputs and outputs converted.
     """
-    plans = [_keeping(kept, model, counted, fusion, measurements) for kept in (FIRST, LAST)]
-    covers = {plan.blocks.numbers.tobytes(): plan for plan in plans}.values()
-    refined = [_with_neighbours(model, plan, measurements) for plan in covers]
-    return refined if _conversion_is_known(plans, measurements) else plans + refined
+    counted = model.counted(accounting)
+    places = places_of(model, accounting, len(measurements.layouts))
+    costs = layout_costs(model, places, measurements, fusion=fusion)
+    found = _without_circles(model, accounting, costs, frozenset(), gives_up=fusion)
+    proven = found is not None
+    if found is None:
+        groups = frozenset(range(len(places.ending), len(places.places)))
+        unlikely = groups - _likely(model, counted, places, measurements)
+        found = _without_circles(model, accounting, costs, unlikely, gives_up=False)
+    assert found is not None
+    plan = _chosen(model, places, *found, measurements)
+    if not proven or not found[0].complete:
+        gap_us = _gap_us(plan, model, counted, fusion, measurements)
+        plan = plan._replace(blocks=plan.blocks._replace(gap_us=gap_us))
+    plans = [plan]
+    if not _conversion_is_known(places, measurements):
+        plans += [
+            _keeping(kept, model, counted, fusion, measurements) for kept in measurements.layouts
+        ]
+    return plans
+
+
+def _without_circles(
+    model: Architecture,
+    accounting: Accounting,
+    costs: Costs,
+    without: frozenset[int],
+    *,
+    gives_up: bool,
+) -> tuple[LaidOut, Blocks] | None:
+    """The cheapest choices, with the cover that they are, without these groups.
+
+    Where groups need each other's results in a circle, a cover lacks one of them: each is left out
+    in turn, and what is cheapest then is looked at first.
+    """
+    counted = model.counted(accounting)
+    places = places_of(model, accounting, len(costs.conversions[0]))
+    number = count()
+    waiting: list[tuple[int, int, frozenset[int], LaidOut]] = []
+    tried = {without}
+    following = [without]
+    while True:
+        for fewer in following:
+            found = cheapest_choices(model, accounting, costs, fewer, gives_up=gives_up)
+            if found is None:
+                return None
+            heappush(waiting, (found[0], next(number), fewer, found[1]))
+        _, _, without, laid_out = heappop(waiting)
+        chosen = [index for index, _ in laid_out.choices if index >= len(places.ending)]
+        positions = [places.places[index].positions for index in chosen]
+        blocks, cycles = contracted(model, counted, positions, places.numbers[chosen], 0.0)
+        if not cycles:
+            return laid_out, blocks
+        by_end = {places.places[index].positions[-1]: index for index in chosen}
+        following = [without | {by_end[end]} for end in cycles[0]]
+        following = [fewer for fewer in following if fewer not in tried]
+        tried.update(following)
+
+
+def _likely(
+    model: Architecture, counted: Counted, places: PlacedBlocks, measurements: Measurements
+) -> frozenset[int]:
+    """Groups that covers take if feature maps keep one layout but around some calls, and if each
+    call has its best: what is tried where there are too many ways to cover a model with layouts.
+    """
+    medians_us = measurements.median_us[list(measurements.layouts)][:, counted.block_numbers]
+    covers = [cheapest_blocks(model, counted, True, us) for us in (*medians_us, medians_us.min(0))]
+    covers += [
+        _keeping(kept, model, counted, True, measurements).blocks for kept in measurements.layouts
+    ]
+    taken = {positions for blocks in covers for positions in blocks.groups.values()}
+    return frozenset(index for index, place in enumerate(places.places) if place.positions in taken)
+
+
+def _chosen(
+    model: Architecture,
+    places: PlacedBlocks,
+    laid_out: LaidOut,
+    blocks: Blocks,
+    measurements: Measurements,
+) -> CoverPlan:
+    """The plan of these choices."""
+    layouts = np.full(len(blocks.numbers), FIRST, np.intp)
+    for index, layout in laid_out.choices:
+        layouts[places.places[index].positions[-1]] = measurements.layouts[layout]
+    numbers = blocks.numbers
+    reads_first = measurements.of("only_writes")[layouts, numbers] == 1
+    read = np.where(reads_first, FIRST, layouts)
+    return _plan(
+        blocks,
+        layouts,
+        read,
+        measurements.median_us[layouts, numbers],
+        _writing(model, blocks, "write_conversion_us", measurements),
+        _writing(model, blocks, "interleaved_write_conversion_us", measurements),
+    )
+
+
+def _gap_us(
+    plan: CoverPlan,
+    model: Architecture,
+    counted: Counted,
+    fusion: bool,
+    measurements: Measurements,
+) -> float:
+    """How much longer a plan takes than the cheapest cover would without layout conversions, each
+    call in its best layout; infinite if that leaves fewer layers missing.
+    """
+    least_us = measurements.median_us[list(measurements.layouts)].min(axis=0)
+    blocks = cheapest_blocks(model, counted, fusion, least_us[counted.block_numbers])
+    times_us = least_us[blocks.numbers]
+    known = np.isfinite(times_us)
+    if np.count_nonzero(~known) < plan.lacking:
+        return math.inf
+    return max(0.0, plan.sequential_us - math.fsum(times_us[known].tolist()))
+
+
+def _writing(
+    model: Architecture, blocks: Blocks, field: Field, measurements: Measurements
+) -> Floats:
+    """The time that it takes to convert each block's outputs, over `SELECTIONS` and positions; for
+    a view, the time for its inputs, the longest of several.
+    """
+    found = np.zeros((len(SELECTIONS), len(blocks.numbers)))
+    ends = np.arange(len(blocks.numbers))
+    found[list(measurements.layouts)] = writing_us(model, measurements, field, blocks.numbers, ends)
+    is_view = np.zeros(len(blocks.numbers), np.bool_)
+    is_view[list(model.free)] = True
+    of_views = (is_view & (blocks.numbers == NOTHING))[blocks.targets]
+    edges = blocks.sources[of_views].tolist(), blocks.targets[of_views].tolist()
+    for source, target in zip(*edges, strict=True):
+        found[:, target] = np.maximum(found[:, target], found[:, source])
+    return found
 
 
 def _layouts_matter(numbers: npt.NDArray[np.int32], measurements: Measurements) -> bool:
     """Whether the time of any of these layers or groups depends on the layout."""
     if not measurements.layouts_matter:
         return False
-    medians_us = measurements.median_us
-    return not np.array_equal(medians_us[FIRST, numbers], medians_us[LAST, numbers])
+    first_us, *others_us = measurements.median_us[list(measurements.layouts)][:, numbers]
+    return not all(np.array_equal(first_us, other_us) for other_us in others_us)
 
 
 def _free(
@@ -159,158 +293,61 @@ def _free(
     medians_us = measurements.median_us[taken]
     blocks = cheapest_blocks(model, counted, fusion, medians_us[counted.block_numbers])
     layouts = np.full(len(blocks.numbers), taken, np.intp)
-    nothing = np.zeros(len(layouts))
-    return _plan(blocks, layouts, medians_us[blocks.numbers], nothing, nothing)
+    nothing = np.zeros((len(SELECTIONS), len(layouts)))
+    return _plan(blocks, layouts, layouts, medians_us[blocks.numbers], nothing, nothing)
 
 
 def _keeping(
     kept: int, model: Architecture, counted: Counted, fusion: bool, measurements: Measurements
 ) -> CoverPlan:
     """The cheapest cover with feature maps in this layout, and conversions around the blocks that
-    are faster in the other one even so.
+    are faster in another one even so.
     """
-
-    other = FIRST + LAST - kept
-    medians_us, conversion_us = measurements.median_us, measurements.of("conversion_us")
-
-    def converted_us(numbers: npt.NDArray[np.int32]) -> Floats:
-        times_us: Floats = medians_us[other, numbers] + conversion_us[other, numbers]
-        return times_us
-
-    numbers = counted.block_numbers
-    blocks = cheapest_blocks(
-        model, counted, fusion, np.minimum(medians_us[kept, numbers], converted_us(numbers))
-    )
-    numbers = blocks.numbers
-    deviates = converted_us(numbers) < medians_us[kept, numbers]
-    layouts = np.where(deviates, other, kept)
-    return _plan(
-        blocks,
-        layouts,
-        medians_us[layouts, numbers],
-        np.where(deviates, conversion_us[other, numbers], 0.0),
-        np.where(deviates, measurements.of("interleaved_conversion_us")[other, numbers], 0.0),
-    )
+    rows = np.array([kept, *(layout for layout in measurements.layouts if layout != kept)])
+    all_us = measurements.median_us[rows]
+    all_us[1:] += measurements.of("conversion_us")[rows[1:]]
+    blocks = cheapest_blocks(model, counted, fusion, all_us[:, counted.block_numbers].min(axis=0))
+    numbers, positions = blocks.numbers, np.arange(len(blocks.numbers))
+    layouts = rows[np.argmin(all_us[:, numbers], axis=0)]
+    # What a block is converted to, around it, counts at its end.
+    ends = np.where(layouts == FIRST, kept, layouts)
+    converting = []
+    for field in ("conversion_us", "interleaved_conversion_us"):
+        found = np.zeros((len(SELECTIONS), len(positions)))
+        found[ends, positions] = measurements.of(field)[layouts, numbers] * (layouts != kept)
+        converting.append(found)
+    plan = _plan(blocks, layouts, layouts, measurements.median_us[layouts, numbers], *converting)
+    around_us, interleaved_us = (found.sum(axis=0) for found in converting)
+    return plan._replace(conversion_us=around_us, interleaved_conversion_us=interleaved_us)
 
 
-def _conversion_is_known(plans: Sequence[CoverPlan], measurements: Measurements) -> bool:
-    """Whether the conversion of the outputs was measured for each block that has a time."""
-    write_us = measurements.of("write_conversion_us")
-    return all(
-        bool(
-            np.isfinite(
-                write_us[FIRST : LAST + 1, plan.blocks.numbers[plan.known]].min(axis=0)
-            ).all()
-        )
-        for plan in plans
-    )
-
-
-def _with_neighbours(model: Architecture, plan: CoverPlan, measurements: Measurements) -> CoverPlan:
-    """The same cover, with the layouts for which calls and conversions take the least time.
-
-    A view that changes the shape reads channels first. A block that reads a view in the other
-    layout converts what the view was made of. A block that reads no feature maps is two: one that
-    reads, with channels first, and one that writes. A layer without a time takes none in either
-    layout, so that the bound without it is no larger than the bound with it.
+def _conversion_is_known(places: PlacedBlocks, measurements: Measurements) -> bool:
+    """Whether the conversion of what it writes was measured for each layer and group with a time:
+    to the layout that all are measured for, which is the last one.
     """
-    blocks, medians_us = plan.blocks, measurements.median_us
-    first_us, last_us = (
-        np.where(plan.known, medians_us[layout, blocks.numbers], 0.0) for layout in (FIRST, LAST)
-    )
-    last_us[[view for view in model.reshaping if blocks.numbers[view] == NOTHING]] = math.inf
-    write_us, interleaved_write_us = (
-        _write_conversions(model, plan, measurements.of(field))
-        for field in ("write_conversion_us", "interleaved_write_conversion_us")
-    )
-    reads_no_maps = _reading_no_maps(plan, measurements)
-    count, reading = len(write_us), np.flatnonzero(reads_no_maps)
-    none = np.zeros(len(reading))
-    reader = np.arange(count)
-    reader[reading] = count + np.arange(len(reading))
-    pairs = np.unique(np.stack((blocks.sources, reader[blocks.targets]), axis=1), axis=0)
-    sources, targets = pairs[:, 0], pairs[:, 1]
-    last = _layouts(
-        np.concatenate((first_us, none)),
-        np.concatenate((last_us, np.full(len(reading), math.inf))),
-        np.concatenate((write_us, none)),
-        sources,
-        targets,
-    )
-    layouts = np.where(last[:count], LAST, FIRST)
-    return _plan(
-        blocks,
-        layouts,
-        medians_us[layouts, blocks.numbers],
-        conversions_us(last, write_us, sources, targets)[:count],
-        conversions_us(last, interleaved_write_us, sources, targets)[:count],
-        reads_no_maps,
-    )
-
-
-def _reading_no_maps(plan: CoverPlan, measurements: Measurements) -> npt.NDArray[np.bool_]:
-    """Which blocks read nothing that has to be converted where feature maps have channels last,
-    but write something that has.
-    """
-    only_write: npt.NDArray[np.bool_] = (
-        measurements.of("only_writes")[LAST, plan.blocks.numbers] == 1
-    )
-    only_write &= plan.known
-    return only_write
-
-
-def _layouts(
-    first_us: Floats, last_us: Floats, write_us: Floats, sources: Positions, targets: Positions
-) -> npt.NDArray[np.bool_]:
-    """What `channels_last` returns.
-
-    A measurement changes few of a model's plans; the layouts of the others are looked up.
-    """
-    times = (array.tobytes() for array in (first_us, last_us, write_us))
-    edges = (array.astype(np.int32).tobytes() for array in (sources, targets))
-    return _remembered(*times, *edges)
-
-
-@lru_cache(maxsize=64)
-def _remembered(*arrays: bytes) -> npt.NDArray[np.bool_]:
-    first_us, last_us, write_us = (np.frombuffer(array) for array in arrays[:3])
-    sources, targets = (np.frombuffer(array, np.int32) for array in arrays[3:])
-    return channels_last(first_us, last_us, write_us, sources, targets)
-
-
-def _write_conversions(model: Architecture, plan: CoverPlan, write_us: Floats) -> Floats:
-    """The time that it takes to convert each block's outputs, zero where the block has no time;
-    for a view, the time for its inputs, the longest of several.
-    """
-    measured_us = np.where(
-        plan.known, write_us[FIRST : LAST + 1, plan.blocks.numbers].min(axis=0), 0.0
-    )
-    times: Floats = np.minimum(measured_us, DEAREST_US)
-    views = {view for view in model.free if plan.blocks.numbers[view] == NOTHING}
-    is_view = np.zeros(len(times), np.bool_)
-    is_view[list(views)] = True
-    of_views = is_view[plan.blocks.targets]
-    edges = plan.blocks.sources[of_views].tolist(), plan.blocks.targets[of_views].tolist()
-    for source, target in zip(*edges, strict=True):
-        times[target] = max(times[target], times[source])
-    return times
+    times_us = measurements.median_us[list(measurements.layouts)][:, places.numbers]
+    known = np.isfinite(times_us).any(axis=0)
+    written_us = measurements.conversions_us("write_conversion_us")[-1, places.numbers[known]]
+    return bool(np.isfinite(written_us).all())
 
 
 def _plan(
     blocks: Blocks,
     layouts: npt.NDArray[np.intp],
+    read: npt.NDArray[np.intp],
     times_us: Floats,
-    conversion_us: Floats,
-    interleaved_conversion_us: Floats,
-    reads_no_maps: npt.NDArray[np.bool_] | None = None,
+    converting_us: Floats,
+    interleaved_converting_us: Floats,
 ) -> CoverPlan:
     known = np.isfinite(times_us)
+    edges = blocks.sources, blocks.targets
     return CoverPlan(
         blocks,
         layouts,
+        read,
         np.where(known, times_us, 0.0),
-        conversion_us,
-        interleaved_conversion_us,
+        converting_us,
+        conversions_us(layouts, read, converting_us, *edges),
+        conversions_us(layouts, read, interleaved_converting_us, *edges),
         known,
-        np.zeros(len(known), np.bool_) if reads_no_maps is None else reads_no_maps,
     )

@@ -1,4 +1,4 @@
-"""Conversions of feature maps into blocks of channels, and back."""
+"""Conversions of feature maps into blocks of channels or to channels last, and back."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 MAP, ODD, SQUEEZED = (1, 32, 7, 5), (1, 33, 7, 5), (1, 32, 1, 1)
-INTO_BLOCKS, OUT_OF_BLOCKS = 3.0, 5.0
+INTO_BLOCKS, OUT_OF_BLOCKS, TO_LAST = 3.0, 5.0, 7.0
 
 
 class MadeUpTimer(CopiesTimer):
@@ -34,7 +34,11 @@ class MadeUpTimer(CopiesTimer):
     def timed(self, model: LayerModel, provider: Provider, copies: int, rule: Rule) -> TimedCopies:
         self.timed_models += 1
         (node,) = model.proto.graph.node
-        us = {"ReorderInput": INTO_BLOCKS, "ReorderOutput": OUT_OF_BLOCKS}[node.op_type]
+        us = {
+            "ReorderInput": INTO_BLOCKS,
+            "ReorderOutput": OUT_OF_BLOCKS,
+            "Transpose": TO_LAST,
+        }[node.op_type]
         return TimedCopies((us,), StoppedBy.CONVERGED, 1, 0)
 
 
@@ -56,6 +60,8 @@ def made_up(layout: str, reads: tuple[tuple[int, ...], ...]) -> LayerForm:
         ("NCHWc", (ODD,), Changes(2 * OUT_OF_BLOCKS, OUT_OF_BLOCKS)),
         ("NCHWc", (SQUEEZED,), Changes(OUT_OF_BLOCKS, OUT_OF_BLOCKS)),
         ("", (), Changes(None, OUT_OF_BLOCKS)),
+        ("NHWC", (MAP, ODD), Changes(3 * TO_LAST, TO_LAST)),
+        ("NHWC", (SQUEEZED,), Changes(TO_LAST, TO_LAST)),
     ],
 )
 def test_what_is_converted_around_a_form(
@@ -77,7 +83,7 @@ def shapes() -> Iterator[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("shape", shapes())
-@pytest.mark.parametrize("layout", ["NCHW", "NCHWc"])
+@pytest.mark.parametrize("layout", ["NCHW", "NCHWc", "NHWC"])
 def test_onnx_runtime_runs_them(shape: tuple[int, ...], layout: str) -> None:
     model = layer_model(relu(4))
     found = BlockConversions(CopiesTimer(CPU, 1)).around(

@@ -26,7 +26,12 @@ def to_odd_channels() -> Layer:
         (single("Add", 7, (MAP, MAP), (MAP,)), [("", (), (SHAPE,))]),
         (
             single("Softmax", 13, (MAP,), (MAP,), axis=1),
-            [("NCHW", (SHAPE,), (SHAPE,)), ("NHWC", (), ())],
+            [("NCHW", (SHAPE,), (SHAPE,)), ("NHWC", (SHAPE,), (SHAPE,))],
+        ),
+        # In blocks it computes as many elements as the padded block has.
+        (
+            single("Relu", 14, (ODD_MAP,), (ODD_MAP,)),
+            [("NCHW", (ODD_SHAPE,), (ODD_SHAPE,)), ("NCHWc", (ODD_SHAPE,), (ODD_SHAPE,))],
         ),
         # What both write has to be converted for a reader in either layout.
         (
@@ -39,7 +44,14 @@ def to_odd_channels() -> Layer:
             [("NCHW", ((1, 3, 7, 7),), ((1, 3, 7, 7),)), ("NCHWc", (), ((1, 3, 7, 7),))],
         ),
     ],
-    ids=["a vector", "takes either", "channels first", "to odd channels", "few channels"],
+    ids=[
+        "a vector",
+        "takes either",
+        "channels first",
+        "a padded block",
+        "to odd channels",
+        "few channels",
+    ],
 )
 def test_layouts_and_what_is_converted(
     layer: Layer, expected: list[tuple[str, tuple[Shape, ...], tuple[Shape, ...]]]

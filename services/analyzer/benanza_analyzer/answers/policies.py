@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from benanza_analyzer.measurements import FIRST, LAST, layout_of
+from benanza_analyzer.measurements import FIRST, WHICHEVER, layout_of
 from benanza_schemas.events import LayerMeasured, Variant
 from benanza_schemas.times import has_warm_time
 from benanza_schemas.vocabulary import OF_NO_LIBRARY
@@ -46,7 +46,7 @@ def _of_a_library(variant: Variant) -> bool:
 
 
 def _channels_first(variant: Variant) -> bool:
-    return layout_of(variant) != LAST
+    return layout_of(variant) in (WHICHEVER, FIRST)
 
 
 def _channels_last(variant: Variant) -> bool:

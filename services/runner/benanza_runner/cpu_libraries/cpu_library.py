@@ -1,17 +1,18 @@
 """The port to libraries that run layers on a CPU, beside ONNX Runtime.
 
 A layout is a name of the schemas, and says how a candidate has the feature maps that it reads and
-writes (`Borders`). There are three:
+writes (`Borders`). There are four:
 
 - `NCHW`: as ONNX has them.
 - `NCHWc`: in blocks of `block_size()` channels (`onnxruntime/blocked.py`), the channels of a block
   last and the last block padded: of 16 channels on processors with AVX-512, where oneDNN says
   `nChw16c`, of 8 with AVX2, where it says `nChw8c`. Libraries that name the same layout read what
   each other wrote.
-- empty: either, such as where an element is computed from that at the same place.
+- `NHWC`: with channels last.
+- empty: any, such as where an element is computed from that at the same place, and no block is
+  padded.
 
-Channels last is none of them: a bound knows two layouts on a system, and these would be taken for
-the blocks. Conversions are timed apart, with ONNX Runtime, from what `Borders` says; a candidate's
+Conversions are timed apart, with ONNX Runtime, from what `Borders` says; a candidate's
 own calls take feature maps as `Borders` says, and what it converts within counts as its own time.
 
 `tests/runner/cpu_libraries/cpu_library_contract.py` is the suite that every adapter passes.
@@ -33,7 +34,7 @@ class Borders(NamedTuple):
     """How feature maps lie in memory at the borders of a layer.
 
     `reads` and `writes` are the shapes, in NCHW, of those that have to be converted where the
-    neighbours have the other layout.
+    neighbours have another layout.
     """
 
     layout: str = ""

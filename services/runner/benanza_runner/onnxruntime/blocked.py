@@ -54,9 +54,14 @@ def in_memory(shape: Shape) -> Shape:
     return shape[0], -(-shape[1] // size) * size, *shape[2:]
 
 
+def pads(shape: Shape) -> bool:
+    """Whether there are more channels in NCHWc."""
+    return in_memory(shape) != shape
+
+
 def moves(shape: Shape) -> bool:
     """Whether the elements lie elsewhere in NCHWc than in NCHW."""
-    return shape[2:] != (1, 1) or in_memory(shape) != shape
+    return shape[2:] != (1, 1) or pads(shape)
 
 
 def maps(infos: Iterable[ValueInfoProto]) -> dict[str, Shape]:

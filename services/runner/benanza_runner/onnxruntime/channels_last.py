@@ -88,6 +88,15 @@ def _maps(infos: Iterable[ValueInfoProto]) -> dict[str, ValueInfoProto]:
     return maps
 
 
+def float_maps(infos: Iterable[ValueInfoProto]) -> tuple[tuple[int, ...], ...]:
+    """The shapes of those in floats, with channels first."""
+    return tuple(
+        tuple(dim.dim_value for dim in info.type.tensor_type.shape.dim)
+        for info in _maps(infos).values()
+        if info.type.tensor_type.elem_type == TensorProto.FLOAT
+    )
+
+
 def _info(name: str, first: ValueInfoProto) -> ValueInfoProto:
     """The same feature map with its channels last."""
     batch, channels, *space = (dim.dim_value for dim in first.type.tensor_type.shape.dim)

@@ -6,9 +6,17 @@ from typing import NamedTuple
 
 from benanza_runner.onnx_layers.layer_model import LayerModel
 from benanza_runner.onnxruntime.between import DEQUANTISE, QUANTISE, between_floats
-from benanza_runner.onnxruntime.blocked import DOMAIN, LAYOUT, Shape, block_size, blocked, maps
+from benanza_runner.onnxruntime.blocked import (
+    DOMAIN,
+    LAYOUT,
+    Shape,
+    block_size,
+    blocked,
+    maps,
+    pads,
+)
 from benanza_runner.onnxruntime.channels_last import LAYOUT as CHANNELS_LAST
-from benanza_runner.onnxruntime.channels_last import channels_last
+from benanza_runner.onnxruntime.channels_last import channels_last, float_maps
 from benanza_runner.onnxruntime.end_views import without_end_views
 from benanza_runner.onnxruntime.graph import as_run
 from benanza_runner.onnxruntime.session import CPU, Provider
@@ -20,9 +28,9 @@ from benanza_schemas.layer import Layer, Precision
 class LayerForm(NamedTuple):
     """A layer as a model of the nodes that ONNX Runtime runs.
 
-    `layout` is that of its feature maps, empty if it takes either. `reads` and `writes` are the
-    shapes, in NCHW, of the feature maps that have to be converted where its neighbours have the
-    other layout. `refusal` says why there are no such nodes; `model` is the layer itself then.
+    `layout` is that of its feature maps, empty if it takes any. `reads` and `writes` are the
+    shapes, in NCHW, of the feature maps that have to be converted where its neighbours have another
+    layout. `refusal` says why there are no such nodes; `model` is the layer itself then.
     """
 
     model: LayerModel
@@ -39,8 +47,8 @@ class LayerForm(NamedTuple):
 def forms_of(
     layer: Layer, model: LayerModel, provider: Provider, precision: Precision
 ) -> list[LayerForm]:
-    """One form, or two if it takes other nodes in the layout NCHWc, or with channels last, which is
-    of fp32 and of integers on CPUs.
+    """One form, or two if it takes other nodes in the layout NCHWc, or more elements, if the last
+    block is padded; or other nodes with channels last, which is of fp32 and of integers on CPUs.
 
     `model` is the layer as it stands. Convolutions of integers have channels last only. Raises
     whatever ONNX Runtime raises when it refuses that.
@@ -65,7 +73,8 @@ def forms_of(
         return [LayerForm(plain, "NCHW", reads, writes), refused]
     if in_blocks is None:
         return [LayerForm(plain, "NCHW", reads, writes), *_channels_last(plain)]
-    if all(node.domain != DOMAIN for node in in_blocks.model.proto.graph.node):
+    in_other_nodes = any(node.domain == DOMAIN for node in in_blocks.model.proto.graph.node)
+    if not in_other_nodes and not any(map(pads, (*in_blocks.reads, *in_blocks.writes))):
         return [LayerForm(plain, "", (), in_blocks.writes)]
     in_order = LayerForm(plain, "NCHW", reads, in_blocks.writes)
     return [in_order, LayerForm(in_blocks.model, LAYOUT, in_blocks.reads, in_blocks.writes)]
@@ -73,14 +82,17 @@ def forms_of(
 
 def _channels_last(plain: LayerModel) -> list[LayerForm]:
     """The form with channels last, if there is one: where a model has them so, neighbours have,
-    too.
+    too. What is converted at its borders is floats.
     """
     try:
         model = channels_last(plain)
     except Exception as error:  # noqa: BLE001  # ONNX Runtime's errors share no narrower base
         reason = short_reason(f"ONNX Runtime: {short_reason(str(error))}")
         return [LayerForm(plain, CHANNELS_LAST, refusal=reason)]
-    return [] if model is None else [LayerForm(model, CHANNELS_LAST)]
+    if model is None:
+        return []
+    graph = plain.proto.graph
+    return [LayerForm(model, CHANNELS_LAST, float_maps(graph.input), float_maps(graph.output))]
 
 
 def _fused(layer: Layer, model: LayerModel, provider: Provider) -> LayerModel:

@@ -51,7 +51,7 @@ from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.times import time_us
 from benanza_schemas.vocabulary import CacheState, StoppedBy
 
-METHOD = "copies of the layer in one call, warm, the least of a few calls; 5"
+METHOD = "copies of the layer in one call, warm, the least of a few calls; 6"
 """How layers are timed. Raise the number by one when times change without the system changing."""
 
 SLOWDOWN_CALLS = 50

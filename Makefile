@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 # Tests and services start hundreds of processes, which should not each compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-unit coverage test-gpu lint docs bench sbom audit kafka clean
+.PHONY: demo test test-unit campaign coverage test-gpu lint docs bench sbom audit kafka clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Benanza needs Python 3.11 or newer; say: make PYTHON=/path/to/python3.11")'
@@ -25,7 +25,7 @@ demo: $(STAMP)  ## lower bounds of nine real models on this machine, and on a re
 
 test: $(STAMP)  ## all tests that need no GPU
 	-deploy/kafka/run --install
-	$(BIN)/python -m pytest -m 'not alone' --numprocesses 4 --dist worksteal
+	$(BIN)/python -m pytest -m 'not alone' --numprocesses 4 --dist worksteal --hypothesis-profile sample
 	# These compare times: a second look tells a busy machine from a defect, which fails again.
 	$(ALONE) || $(ALONE) --last-failed
 
@@ -35,6 +35,17 @@ ALONE = $(BIN)/python -m pytest -m alone $$(grep --recursive --files-with-matche
 test-unit: $(STAMP)  ## those that need no broker, no engine, no other processes and no benchmarks
 	$(BIN)/python -m pytest -m 'not (integration or slow or alone or gpu)' \
 		--numprocesses 2 --dist worksteal --hypothesis-profile quick
+
+# `make test` has a part of each. Another seed tries others: make campaign SEED=2
+SEED ?= 1
+campaign: $(STAMP)  ## some hours of examples, faults, poison and damage
+	$(BIN)/python -m pytest -m 'hypothesis and not (alone or gpu)' \
+		--numprocesses 2 --dist worksteal --hypothesis-profile many --timeout 3600
+	$(BIN)/python -m tests.simulation --seeds 10000 --from $(SEED)0000
+	$(BIN)/python -m tests.chaos --seed $(SEED)
+	$(BIN)/python -m tests.poison --seed $(SEED)
+	$(BIN)/python -m tests.damage --seed $(SEED)
+	$(BIN)/python -m tests.fuzz --seed $(SEED)
 
 coverage: $(STAMP)  ## which lines the tests reach; it takes them twice as long
 	-deploy/kafka/run --install

@@ -1,24 +1,27 @@
 """How fast a deep-learning model could run on this machine, and what stands in between."""
 
-from benanza.api import (
-    advise,
-    bounds,
-    evaluate,
-    explain,
-    gate,
-    generation,
-    history,
-    inspect,
-    layers,
-    lower_bound,
-    profile,
-    publish,
-    status,
-    trace,
-    what_if,
-    what_if_quantised,
-)
-from benanza_backbone.errors import BenanzaError
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from benanza.api import (
+        advise,
+        bounds,
+        evaluate,
+        explain,
+        gate,
+        generation,
+        history,
+        inspect,
+        layers,
+        lower_bound,
+        profile,
+        publish,
+        status,
+        trace,
+        what_if,
+        what_if_quantised,
+    )
+    from benanza_backbone.errors import BenanzaError
 
 __all__ = [
     "BenanzaError",
@@ -39,3 +42,12 @@ __all__ = [
     "what_if",
     "what_if_quantised",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """What the package exports, imported when it is first used: the command line needs none."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from benanza import api
+
+    return getattr(api, name)

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from benanza_schemas.consumer_groups import (
+    AGENT,
     ANALYZER,
     CONSUMER_GROUPS,
     DEDUPE,
@@ -48,6 +49,13 @@ SERVICES = {
         core="benanza_runner.core:Runner",
         step="benanza_runner.step:runner_step",
         serve="benanza_runner.service:serve",
+    ),
+    AGENT: ServiceParts(
+        CONSUMER_GROUPS[AGENT],
+        process=AGENT,
+        core="benanza.agents.core:evaluated_on",
+        step="benanza.agents.serving.step:agent_step",
+        serve="benanza.agents.serving.service:serve",
     ),
     ANALYZER: ServiceParts(
         CONSUMER_GROUPS[ANALYZER],

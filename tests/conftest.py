@@ -22,6 +22,8 @@ from tests.skipping.summary import skipped_lines
 # A shared machine may take its time over any one example; a failure says how to repeat it.
 settings.register_profile("benanza", deadline=None, print_blob=True)
 settings.register_profile("quick", settings.get_profile("benanza"), max_examples=20)
+settings.register_profile("sample", settings.get_profile("benanza"), max_examples=40)
+settings.register_profile("many", settings.get_profile("benanza"), max_examples=1_000)
 settings.load_profile("benanza")
 
 # As in the processes that tests start (`benanza.conftest.environment`).

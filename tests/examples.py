@@ -4,5 +4,7 @@ from hypothesis import settings
 
 
 def examples(times: float) -> settings:
-    """So many times as usual: usual are 100, and 20 under `--hypothesis-profile quick`."""
+    """So many times as usual: usual are 100, 40 under `--hypothesis-profile sample`, and 20 under
+    `quick`.
+    """
     return settings(max_examples=round(times * settings().max_examples))

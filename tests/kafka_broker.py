@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import shutil
 import signal
 import socket
 import subprocess
@@ -16,6 +17,8 @@ PATIENCE_S = 120.0
 
 _SHARED = "kafka"
 _ARCHIVE = "classes.jsa"
+_FORMATTED = ("bootstrap.checkpoint", "meta.properties")
+"""What Kafka's tool writes to an empty disk, which takes it as long as a start."""
 
 
 def lacking() -> str:
@@ -31,8 +34,9 @@ def shared_broker() -> str:
     return (made_once(_SHARED, _start_shared) / "bootstrap").read_text()
 
 
-def _archived_classes() -> Path:
-    """What spares each broker half of its start: its classes, as Java 17 archives them.
+def _first_broker() -> Path:
+    """The folder of a broker that was started once, which spares each other most of its start: it
+    has a formatted disk, and its classes as Java 17 archives them.
 
     https://docs.oracle.com/en/java/javase/17/vm/class-data-sharing.html
     """
@@ -42,7 +46,7 @@ def _archived_classes() -> Path:
         broker.start()
         broker.stop()
 
-    return made_once("kafka-classes", archive) / _ARCHIVE
+    return made_once("kafka-classes", archive)
 
 
 def _start_shared(folder: Path) -> None:
@@ -87,7 +91,9 @@ class KafkaBroker:
         """Returns when the broker answers."""
         option = self._java_option
         if not option and is_shared():
-            option = f"-XX:SharedArchiveFile={_archived_classes()}"
+            first = _first_broker()
+            option = f"-XX:SharedArchiveFile={first / _ARCHIVE}"
+            self._format(first / "log")
         self._process = subprocess.Popen(
             [RUN, str(self._folder), str(self._port)],
             start_new_session=True,
@@ -103,6 +109,14 @@ class KafkaBroker:
                     return
             except OSError:
                 time.sleep(0.1)
+
+    def _format(self, like: Path) -> None:
+        """Formats its disk as another is, if it has none yet."""
+        log = self._folder / "log"
+        log.mkdir(parents=True, exist_ok=True)
+        if not any((log / name).exists() for name in _FORMATTED):
+            for name in _FORMATTED:
+                shutil.copy(like / name, log)
 
     def status(self) -> int | None:
         """Its exit status, if it has ended by itself."""

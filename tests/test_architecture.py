@@ -150,7 +150,7 @@ def test_what_is_looked_for_is_found() -> None:
 
 def test_all_modules_are_looked_at(found: list[Import]) -> None:
     assert {name.split(".")[0] for name in modules()} == PACKAGES.keys()
-    assert ("benanza.cli", "benanza.commands.running.run", True) in found
+    assert ("benanza.cli", "benanza.commands.group", True) in found
 
 
 PAGE = ROOT / "docs" / "architecture.md"

@@ -5,6 +5,7 @@ file with the value: `BENANZA_CLICKHOUSE_FILE` for `BENANZA_CLICKHOUSE`.
 """
 
 import difflib
+import importlib.util
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -346,6 +347,8 @@ def _servers(text: str) -> tuple[str, ...]:
     for server in servers:
         if not re.fullmatch(r"([\w.-]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}", server):
             raise ValueError(f"{server!r} must be HOST:PORT; separate several by commas")
+    if servers and importlib.util.find_spec("kafka") is None:
+        raise ValueError("kafka-python isn't installed; say: pip install 'benanza[services]'")
     return servers
 
 

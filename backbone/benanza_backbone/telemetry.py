@@ -94,6 +94,12 @@ BENCHMARK_DURATION = Histogram(
     buckets=SECONDS,
     registry=REGISTRY,
 )
+EVALUATIONS = Counter(
+    "benanza_evaluations",
+    "Evaluations of an agent: done, failed, or repeated, which was done before",
+    ["outcome"],
+    registry=REGISTRY,
+)
 JOBS_SLOWED = Counter(
     "benanza_jobs_slowed",
     "Jobs during all tries of which something slowed the device down or kept the machine busy",

@@ -7,6 +7,8 @@ from benanza.settings import load
 from benanza_backbone.log import configure, quieten_kafka
 from benanza_backbone.settings import Settings
 
+log = logging.getLogger(__name__)
+
 
 def settings_of(data: Path | None) -> Settings:
     """The settings, `data` in place of `BENANZA_DATA` if given.
@@ -17,4 +19,20 @@ def settings_of(data: Path | None) -> Settings:
     settings = load(data)
     configure(settings.log_format, logging.ERROR)
     quieten_kafka()
+    return settings
+
+
+def service_settings() -> Settings:
+    """The settings; from here on, the service logs to standard error as they say.
+
+    Raises `BenanzaError` if a setting is wrong.
+    """
+    settings = load(None)
+    configure(settings.log_format)
+    # What matters of the libraries' logs, the services log themselves.
+    quieten_kafka()
+    for library in ("aiokafka", "urllib3"):
+        logging.getLogger(library).setLevel(logging.ERROR)
+    for line in settings.unknown:
+        log.warning("%s", line)
     return settings

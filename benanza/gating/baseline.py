@@ -3,6 +3,7 @@
 import json
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -13,11 +14,14 @@ from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
 from benanza_schemas.events import RunTimes
 
+SLOWED_BY = "slowed_by"
+"""Where a run's environment says what slowed the machine down meanwhile."""
+
 Baseline = Path | datetime
 """What `benanza gate --format json` printed, or a time, as of which the store's runs count."""
 
 _EARLIER = """
-SELECT median_us, iqr_us, samples_us FROM profiles FINAL
+SELECT median_us, iqr_us, samples_us, environment FROM profiles FINAL
 WHERE model_id IN {models:Array(String)}
   AND device = {device:String} AND precision = {precision:String}
   AND framework = {framework:String} AND configuration = {configuration:String}
@@ -30,6 +34,13 @@ LIMIT 1
 _SAME_NAME = "SELECT model_id, batch, dims FROM models WHERE name = {model:String}"
 
 
+class EarlierRun(NamedTuple):
+    """The medians of an earlier run's repetitions, and what slowed the machine down meanwhile."""
+
+    medians_us: tuple[float, ...]
+    slowed_by: str
+
+
 class Earlier:
     """The runs of a baseline. Raises `BenanzaError` for a file that is no gate's document."""
 
@@ -38,8 +49,8 @@ class Earlier:
         self._repetitions = repetitions
         self._runs = _read(baseline).runs if isinstance(baseline, Path) else ()
 
-    def medians_us(self, store: Store, run: GatedRun, event_id: str) -> tuple[float, ...] | str:
-        """The repetitions of the same model, at the same sizes and precision, by the same framework
+    def run_beside(self, store: Store, run: GatedRun, event_id: str) -> EarlierRun | str:
+        """The run of the same model, at the same sizes and precision, by the same framework
         with the same configuration on the same device; or why there are none. Models are the same
         by name: their files may have changed. `event_id` is that of the run itself.
         """
@@ -51,11 +62,11 @@ class Earlier:
             return f"{self._baseline} has no such run"
         if not here:
             return f"{self._baseline} is of another device: {alike[0].device}"
-        return here[-1].medians_us or f"that run of {self._baseline} failed: {here[-1].failure}"
+        if not here[-1].medians_us:
+            return f"that run of {self._baseline} failed: {here[-1].failure}"
+        return EarlierRun(here[-1].medians_us, here[-1].slowed_by)
 
-    def _stored(
-        self, store: Store, run: GatedRun, event_id: str, at: datetime
-    ) -> tuple[float, ...] | str:
+    def _stored(self, store: Store, run: GatedRun, event_id: str, at: datetime) -> EarlierRun | str:
         named = store.query(_SAME_NAME, {"model": run.model})
         same = [
             row["model_id"] for row in named if (row["batch"], row["dims"]) == (run.batch, run.dims)
@@ -73,7 +84,8 @@ class Earlier:
         if row is None:
             return f"no such run is stored as of {at:%Y-%m-%d %H:%M:%S}"
         times = RunTimes(row["median_us"], row["iqr_us"], tuple(row["samples_us"]))
-        return medians_us(times, self._repetitions)
+        slowed_by = row["environment"].get(SLOWED_BY, "")
+        return EarlierRun(medians_us(times, self._repetitions), slowed_by)
 
 
 def _what(run: GatedRun) -> tuple[object, ...]:

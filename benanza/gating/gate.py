@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from benanza.gating.baseline import Baseline, Earlier
+from benanza.gating.baseline import SLOWED_BY, Baseline, Earlier, EarlierRun
 from benanza.gating.results import Gate, GateCheck, GatedRun
 from benanza.gating.verdicts import REPETITIONS, Varying, check, unknown, varying
 from benanza.installation.configured import known_store
@@ -27,6 +27,8 @@ from benanza_ingest.limits import limits_of
 from benanza_schemas.events import ModelProfiled, device
 
 NO_BOUND = "no bound of it is known on this device; say: benanza run"
+
+NOTHING = "its bound is 0, as it computes nothing that takes time; compare it with an earlier run"
 
 MISSING = "its bound lacks layers, which may take the rest; say: benanza explain"
 
@@ -88,7 +90,7 @@ def _stored(store: Store, request: RunRequest, framework: str, settings: Setting
         row = named[identity]
         events = [
             event
-            for event in stored_profiles(store, identity)
+            for event in stored_profiles(store, identity, failures=True)
             if event.system.runtime == framework
             and event.precision in request.policy.precisions
             and (not request.batch_sizes or event.batch in request.batch_sizes)
@@ -151,7 +153,7 @@ class _Judge:
             profiled_at=event.profiled_at,
             us=took.us if took else None,
             medians_us=repeated,
-            slowed_by=event.environment.get("slowed_by", ""),
+            slowed_by=event.environment.get(SLOWED_BY, ""),
             failure=event.failure,
             checks=(),
         )
@@ -171,6 +173,8 @@ class _Judge:
             return unknown("max-ratio", allowed, event.failure)
         if bound is None:
             return unknown("max-ratio", allowed, NO_BOUND)
+        if not bound.partial and not bound.sequential_us:
+            return unknown("max-ratio", allowed, NOTHING)
         doubt = MISSING if bound.partial else _slowed(event)
         return check("max-ratio", allowed, took, _of_bound(bound), doubt)
 
@@ -179,15 +183,21 @@ class _Judge:
     ) -> GateCheck:
         if took is None:
             return unknown("no-slower-than", 1.0, event.failure)
-        known = earlier.medians_us(self._store, run, event.event_id)
+        known = earlier.run_beside(self._store, run, event.event_id)
         if isinstance(known, str):
             return unknown("no-slower-than", 1.0, known)
-        return check("no-slower-than", 1.0, took, varying(known), _slowed(event))
+        doubts = _slowed(event), _slowed_before(known)
+        return check("no-slower-than", 1.0, took, varying(known.medians_us), *doubts)
 
 
 def _slowed(event: ModelProfiled) -> str:
-    by = event.environment.get("slowed_by", "")
+    by = event.environment.get(SLOWED_BY, "")
     return f"the run was slowed down by {by}; repeat it on an idle machine" if by else ""
+
+
+def _slowed_before(run: EarlierRun) -> str:
+    by = run.slowed_by
+    return f"the earlier run was slowed down by {by}; record it on an idle machine" if by else ""
 
 
 def _of_bound(bound: ModelBound) -> Varying:

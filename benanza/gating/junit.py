@@ -16,6 +16,17 @@ from benanza_backbone.errors import BenanzaError
 SUITE = "benanza gate"
 
 
+def check_writable(path: Path) -> None:
+    """Raises `BenanzaError` if there can't be such a file, which is as it was then."""
+    new = not path.exists()
+    try:
+        path.open("ab").close()
+        if new:
+            path.unlink()
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
 def write_junit(gate: Gate, path: Path) -> None:
     """Writes a test for each limit of each run: a limit that fails is a failure, and one that can't
     be checked an error. Raises `BenanzaError` if the file can't be written.
@@ -27,7 +38,11 @@ def write_junit(gate: Gate, path: Path) -> None:
     try:
         document.write(str(path), pretty=True)
     except OSError as error:
-        raise BenanzaError(f"can't write {path} ({error.strerror}); name another file") from error
+        raise _unwritable(path, error) from error
+
+
+def _unwritable(path: Path, error: OSError) -> BenanzaError:
+    return BenanzaError(f"can't write {path} ({error.strerror}); name another file")
 
 
 def _tests(gate: Gate) -> Iterator[TestCase]:

@@ -31,27 +31,33 @@ def varying(medians_us: Sequence[float]) -> Varying:
 
 
 def check(
-    limit: Limit, allowed: float, run: Varying, beside: Varying, doubt: str = ""
+    limit: Limit,
+    allowed: float,
+    run: Varying,
+    beside: Varying,
+    doubt: str = "",
+    doubt_beside: str = "",
 ) -> GateCheck:
     """Whether the run takes at most `allowed` times as long as what it stands `beside`. A `doubt`
-    says why the ratio may be less: then no limit fails by it.
+    says why the ratio may be less: then no limit fails by it. `doubt_beside` says why it may be
+    more: then none is passed.
     """
     ratio = _over(run.us, beside.us)
     least = _over(run.least_us, beside.greatest_us)
     greatest = _over(run.greatest_us, beside.least_us)
-    verdict: Verdict = "within the noise"
-    if greatest <= allowed:
-        verdict = "holds"
-    elif least > allowed:
-        verdict = "unknown" if doubt else "fails"
+    verdict: Verdict
+    if least > allowed:
+        verdict, reason = "fails", doubt
+    else:
+        verdict, reason = ("holds" if greatest <= allowed else "within the noise"), doubt_beside
     return GateCheck(
         limit=limit,
         allowed=allowed,
-        verdict=verdict,
+        verdict="unknown" if reason else verdict,
         ratio=ratio,
         least=least,
         greatest=greatest,
-        reason=doubt if verdict == "unknown" else "",
+        reason=reason,
     )
 
 

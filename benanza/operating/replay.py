@@ -12,6 +12,7 @@ from benanza_backbone.event_log.event_log import Consumer, EventLog, Partition
 from benanza_backbone.event_log.readable import events_of
 from benanza_backbone.settings import Settings
 from benanza_schemas.consumer_groups import (
+    AGENT,
     RUNNER,
     SINK,
     runner_group,
@@ -36,8 +37,9 @@ def replay(settings: Settings, service: str, origin: Origin, group: str | None =
 
     A time, or the first record, moves every partition that the service reads, and only back:
     what still waits is not skipped. A place moves its partition to there, also forward. A
-    runner's `group` has to be named. Raises `BenanzaError` if the group is at work, if there is
-    no such group or place, or if the log can't be reached; then nothing was moved.
+    runner's `group` has to be named; agents have nothing to read again. Raises `BenanzaError` if
+    the group is at work, if there is no such group or place, or if the log can't be reached; then
+    nothing was moved.
     """
     parts = SERVICES[service]
     name, *topics = parts.group
@@ -45,6 +47,10 @@ def replay(settings: Settings, service: str, origin: Origin, group: str | None =
     if isinstance(origin, Place) and origin.partition.topic not in read:
         raise BenanzaError(
             f"{service} doesn't read {origin.partition.topic}; it reads {', '.join(read)}"
+        )
+    if service == AGENT:
+        raise BenanzaError(
+            "an agent doesn't do again what has a result; ask anew: benanza evaluations request"
         )
     if group is not None and service != RUNNER:
         raise BenanzaError(f"--group is for runners alone; {service} has one group")

@@ -20,6 +20,7 @@ from benanza_ingest.limits import Limits, limits_of
 from benanza_ingest.reading.source import fetch
 from benanza_schemas.consumer_groups import (
     CONSUMER_GROUPS,
+    OF_SYSTEMS,
     RUNNER,
     ConsumerGroup,
     is_of,
@@ -44,7 +45,7 @@ def _embedded(settings: Settings, model: str) -> Status:
     with log_beside(settings) as log:
         progress = _with(model, limits_of(settings), lambda name: progress_in_log(log, name))
         letters = Counter((letter.service, letter.topic) for letter in open_dead_letters(log))
-        groups = [group for name, group in CONSUMER_GROUPS.items() if name != RUNNER]
+        groups = [group for name, group in CONSUMER_GROUPS.items() if name not in OF_SYSTEMS]
         return Status(
             log=str(settings.event_log),
             at_work=is_at_work(settings),
@@ -69,12 +70,10 @@ def _over_kafka(settings: Settings, connection: KafkaConnection, model: str) -> 
         progress = _with(model, limits_of(settings), lambda name: progress_in_store(store, name))
         letters = dead_letters_in_store(store)
     members = members_of_groups(connection)
-    jobs = CONSUMER_GROUPS[RUNNER].topics
-    runners = [ConsumerGroup(name, jobs) for name in sorted(members) if is_of(name, RUNNER)]
     groups = [
-        consumer_group
-        for name, group in CONSUMER_GROUPS.items()
-        for consumer_group in (runners if name == RUNNER else [group])
+        each
+        for service, group in CONSUMER_GROUPS.items()
+        for each in (_of_systems(service, members) if service in OF_SYSTEMS else [group])
     ]
     with KafkaEventLog(connection) as log:
         return Status(
@@ -87,6 +86,11 @@ def _over_kafka(settings: Settings, connection: KafkaConnection, model: str) -> 
             services=tuple(_service(log, group, members.get(group.name, 0)) for group in groups),
             dead_letters=letters,
         )
+
+
+def _of_systems(service: str, members: Mapping[str, int]) -> list[ConsumerGroup]:
+    topics = CONSUMER_GROUPS[service].topics
+    return [ConsumerGroup(name, topics) for name in sorted(members) if is_of(name, service)]
 
 
 def _with(model: str, limits: Limits, progress_of: Callable[[str], Progress]) -> Progress:

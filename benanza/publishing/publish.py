@@ -81,9 +81,9 @@ def _found(model: str, request: PublishRequest, settings: Settings) -> Iterator[
         elif Path(model).is_dir():
             for path in _onnx_files(Path(model)):
                 name = path.relative_to(model).as_posix().removesuffix(".onnx")
-                yield from _each(str(path), _fetched(str(path), request, settings, name))
+                yield from _each(str(path), fetched_events(str(path), request, settings, name))
         else:
-            yield from _each(model, _fetched(model, request, settings))
+            yield from _each(model, fetched_events(model, request, settings))
     except BenanzaError as error:
         yield _Found(model, error)
 
@@ -99,7 +99,7 @@ def _onnx_files(folder: Path) -> list[Path]:
     return files
 
 
-def _fetched(
+def fetched_events(
     model: str, request: PublishRequest, settings: Settings, name: str | None = None
 ) -> Iterator[ModelPublished | BenanzaError]:
     """The events for a file or an address; it is fetched for its checksum, and checked. A file that

@@ -57,11 +57,26 @@ def _inputs(model: WholeModel) -> list[tuple[int, str]]:
 
 
 def _attributes(node: NodeProto, opset: int) -> dict[str, Any]:
-    """What an operator's function isn't made for, it raises a `TypeError` for."""
-    found = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
+    """Without what is written out as ONNX has it anyway. What an operator's function isn't made
+    for, it raises a `TypeError` for.
+    """
+    usual = onnx.defs.get_schema(node.op_type, opset).attributes
+    found = {
+        each.name: onnx.helper.get_attribute_value(each)
+        for each in node.attribute
+        if each.name not in usual or not _is_usual(each, usual[each.name].default_value)
+    }
     if node.op_type == "Softmax":
         found.setdefault("axis", -1 if opset >= 13 else 1)
     return found
+
+
+def _is_usual(written: onnx.AttributeProto, default: onnx.AttributeProto) -> bool:
+    if written.name == "dilations":
+        return set(written.ints) == {1}
+    return written.type == default.type and (
+        onnx.helper.get_attribute_value(written) == onnx.helper.get_attribute_value(default)
+    )
 
 
 def _need(holds: bool, what: str) -> None:

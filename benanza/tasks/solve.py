@@ -12,8 +12,10 @@ from pathlib import Path
 import msgspec
 
 from benanza.installation.configured import configured_log
+from benanza.tasks.light import light_of
 from benanza.tasks.results import SolvedTask
 from benanza.tasks.task import Task, read_task
+from benanza_analyzer.limits.speed_of_light import SpeedOfLight
 from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.standing import standing_measurements
@@ -57,7 +59,7 @@ def solve(
     system = _this_system(task, settings)
     try:
         signature = signature_of(retyped(task.layer, task.precision))
-        with _compiled(kernel) as runnable:
+        with compiled(kernel) as runnable:
             timed = judged(
                 *(task.layer, signature, task.precision, runnable, system.threads),
                 limits or KernelLimits(),
@@ -82,9 +84,14 @@ def solve(
             for variant in warm(event.variants)
             if variant.library != SUBMITTED
         ]
+        if not known:
+            raise BenanzaError(
+                f"nothing is known of the layer of {task.name} here; measure {task.model} into "
+                "this data folder first: benanza run"
+            )
         variant = _variant(algorithm, timed, known)
-        _check_light(task, variant)
-        best = min(known, key=time_us, default=None)
+        _check_light(light_of(log, system.system_id, task.layer, task.precision), variant)
+        best = min(known, key=time_us)
         event = _event(task, system, variant, timed, digest, measured_at)
         log.append([as_message(event)])
     us, iqr_us = time_us(variant)
@@ -95,8 +102,8 @@ def solve(
         us=us,
         iqr_us=iqr_us,
         calls=timed.calls,
-        known_us=time_us(best)[0] if best else task.known_us,
-        known_by=f"{best.library} {best.algorithm}" if best else task.known_by,
+        known_us=time_us(best)[0],
+        known_by=f"{best.library} {best.algorithm}",
         stable=not doubts_in(timed.environment),
         unconfined=timed.unconfined,
     )
@@ -126,7 +133,7 @@ def _variant(algorithm: str, timed: TimedKernel, known: Sequence[Variant]) -> Va
     """
     own = timed_variant(SUBMITTED, algorithm, timed.samples_us, StoppedBy.FIXED)
     plain = [each for each in known if each.layout in ("", "NCHW")]
-    if known and not plain:
+    if not plain:
         raise BenanzaError("this layer was measured only in layouts that a kernel can't have here")
     for each in plain:
         return msgspec.structs.replace(
@@ -138,13 +145,13 @@ def _variant(algorithm: str, timed: TimedKernel, known: Sequence[Variant]) -> Va
     return own
 
 
-def _check_light(task: Task, variant: Variant) -> None:
+def _check_light(light: SpeedOfLight, variant: Variant) -> None:
     """Raises `BenanzaError` for a time that no work can take here."""
     us, _ = time_us(variant)
-    if task.light_us is not None and us < task.light_us:
+    if us < light.us:
         raise BenanzaError(
             f"{variant.algorithm} is refused: it took {us:.3g} µs, and by the ceilings of this "
-            f"system ({task.limited_by}) nothing takes less than {task.light_us:.3g} µs; it left "
+            f"system ({light.limited_by}) nothing takes less than {light.us:.3g} µs; it left "
             "work out, or the ceilings are too low: measure them anew, with another data folder"
         )
 
@@ -171,7 +178,7 @@ def _event(
 
 
 @contextmanager
-def _compiled(kernel: Path) -> Iterator[Path]:
+def compiled(kernel: Path) -> Iterator[Path]:
     """The kernel itself, or what the compiler makes of a file of C while the block lasts."""
     if kernel.suffix != ".c":
         yield kernel

@@ -41,7 +41,8 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     known. The model has `calls` of these, the first of which is of `layers`. `gap_us` is the time
     above the speed of light in all of them. A result is right up to `tolerance`, which is
     ‖result − reference‖ / ‖reference‖. `c_functions` are those of a shared library that solves it.
-    `lacks` says which references and formats aren't there, and why.
+    `lacks` says which references and formats aren't there, and why. Of all this a solution is
+    tried by the layer alone, if it has the fingerprint, and by what is known here of the system.
     """
 
     version: int = VERSION

@@ -7,6 +7,8 @@ from benanza_schemas.topics import (
     BOUNDS,
     CHECKPOINTS,
     DEAD_LETTERS,
+    EVALUATED,
+    EVALUATIONS,
     GRAPHS,
     JOBS,
     LAYERS,
@@ -27,6 +29,7 @@ class ConsumerGroup(NamedTuple):
 INGEST = "ingest"
 DEDUPE = "dedupe"
 RUNNER = "runner"
+AGENT = "agent"
 ANALYZER = "analyzer"
 SINK = "sink"
 """The services, as an operator names them. The sink runs in the analyzer's process."""
@@ -36,18 +39,30 @@ CONSUMER_GROUPS = {
     DEDUPE: ConsumerGroup("dedupe", (LAYERS,)),
     # Only the first part of the name: `runner_group` gives the whole.
     RUNNER: ConsumerGroup("runner", (JOBS,)),
+    # Likewise: `agent_group`.
+    AGENT: ConsumerGroup("agent", (EVALUATIONS,)),
     ANALYZER: ConsumerGroup("analyzer", (GRAPHS,), whole=(RESULTS,)),
     # The offsets of installations are committed under the name `store`, so that it has to stay.
     SINK: ConsumerGroup(
-        "store", (GRAPHS, CHECKPOINTS, JOBS, RESULTS, PROFILES, BOUNDS, DEAD_LETTERS)
+        "store",
+        (GRAPHS, CHECKPOINTS, JOBS, RESULTS, PROFILES, BOUNDS, EVALUATED, DEAD_LETTERS),
     ),
 }
+
+OF_SYSTEMS = frozenset((RUNNER, AGENT))
+"""The services that have a group for each system, whose names begin with that of the service."""
 
 
 def runner_group(system_id: str, precision: Precision) -> ConsumerGroup:
     """The group of the runners of one system at one precision: they share its jobs."""
     name, topics, _ = CONSUMER_GROUPS[RUNNER]
     return ConsumerGroup(f"{name}.{system_id}.{precision}", topics)
+
+
+def agent_group(system_id: str) -> ConsumerGroup:
+    """The group of the agents of one system: they share the evaluations."""
+    name, topics, _ = CONSUMER_GROUPS[AGENT]
+    return ConsumerGroup(f"{name}.{system_id}", topics)
 
 
 def service_of(group: str) -> str:

@@ -3,16 +3,20 @@
 from datetime import timedelta
 
 from benanza_schemas.events import (
+    AgentAnnounced,
     AnyEvent,
     BenchmarkRequested,
     BoundUpdated,
     CheckpointIngested,
     DeadLetter,
     DeadLetterSettled,
+    EvaluationRequested,
+    EvaluationTaken,
     Event,
     LayerKnown,
     LayerMeasured,
     LayerSeen,
+    ModelEvaluated,
     ModelIngested,
     ModelProfiled,
     ModelPublished,
@@ -29,9 +33,25 @@ JOBS = "jobs"
 RESULTS = "results"
 PROFILES = "profiles"
 BOUNDS = "bounds"
+AGENTS = "agents"
+EVALUATIONS = "evaluations"
+EVALUATED = "evaluated"
 DEAD_LETTERS = "dead-letters"
 
-TOPICS = (MODELS, GRAPHS, CHECKPOINTS, LAYERS, JOBS, RESULTS, PROFILES, BOUNDS, DEAD_LETTERS)
+TOPICS = (
+    MODELS,
+    GRAPHS,
+    CHECKPOINTS,
+    LAYERS,
+    JOBS,
+    RESULTS,
+    PROFILES,
+    BOUNDS,
+    AGENTS,
+    EVALUATIONS,
+    EVALUATED,
+    DEAD_LETTERS,
+)
 
 DEDUPE_OWNERS = "dedupe-owners"
 """The state of the dedupe service, from which another process can restore it; no events."""
@@ -47,6 +67,10 @@ PARTITIONS = {
     JOBS: 16,
     PROFILES: 8,
     BOUNDS: 1,
+    AGENTS: 1,
+    # Agents of one system share out the evaluations by these.
+    EVALUATIONS: 16,
+    EVALUATED: 8,
     DEAD_LETTERS: 1,
 }
 """The number of partitions on Kafka: at most so many members of a group share a topic."""
@@ -54,7 +78,7 @@ PARTITIONS = {
 COMPACTED = frozenset((GRAPHS, CHECKPOINTS, JOBS, BOUNDS, DEDUPE_OWNERS))
 """Of these topics the last event of each key is kept for ever."""
 
-KEPT_FOR = {LAYERS: timedelta(days=7)}
+KEPT_FOR = {LAYERS: timedelta(days=7), AGENTS: timedelta(days=1)}
 """How long the events of other topics are kept; for ever, if a topic isn't listed."""
 
 
@@ -67,6 +91,9 @@ EVENTS: dict[str, tuple[type[Event], ...]] = {
     RESULTS: (LayerMeasured, SystemMeasured, RecordingWithdrawn),
     PROFILES: (ModelProfiled, ModelWitnessed, RecordingWithdrawn),
     BOUNDS: (BoundUpdated,),
+    AGENTS: (AgentAnnounced,),
+    EVALUATIONS: (EvaluationRequested,),
+    EVALUATED: (EvaluationTaken, ModelEvaluated),
     DEAD_LETTERS: (DeadLetter, DeadLetterSettled),
 }
 """The events of each topic, as `topic_and_key` gives them."""
@@ -98,6 +125,12 @@ def topic_and_key(event: AnyEvent) -> tuple[str, bytes]:
             return BOUNDS, "/".join((*parts, event.accounting, str(event.fusion))).encode()
         case ModelWitnessed() | ModelProfiled():
             return PROFILES, event.model_id.encode()
+        case AgentAnnounced():
+            return AGENTS, event.agent_id.encode()
+        case EvaluationRequested():
+            return EVALUATIONS, event.event_id.encode()
+        case EvaluationTaken() | ModelEvaluated():
+            return EVALUATED, event.evaluation_id.encode()
         case DeadLetter():
             return DEAD_LETTERS, event.key
         case DeadLetterSettled():

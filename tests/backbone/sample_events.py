@@ -15,6 +15,7 @@ from benanza_schemas.events import (
     CheckpointIngested,
     DeadLetter,
     DeadLetterSettled,
+    EvaluationTaken,
     FrameworkCall,
     FrameworkKernel,
     Group,
@@ -23,6 +24,7 @@ from benanza_schemas.events import (
     LayerSummary,
     LayerUse,
     Missing,
+    ModelEvaluated,
     ModelIngested,
     ModelProfiled,
     ModelPublished,
@@ -310,6 +312,42 @@ PROFILED = ModelProfiled(
     ),
     environment={"stable": "yes", "slowed_by": ""},
 )
+EVALUATION_TAKEN = EvaluationTaken(
+    event_id=event_id("EvaluationTaken", "first"),
+    evaluation_id=event_id("EvaluationRequested", "first"),
+    system_id=PROFILED.system.system_id,
+    agent_id=event_id("Agent", "host"),
+    agent="host:7",
+    taken_at=after(3),
+)
+EVALUATED = ModelEvaluated(
+    event_id=event_id("ModelEvaluated", "first"),
+    evaluation_id=EVALUATION_TAKEN.evaluation_id,
+    model_id=MODEL_ID,
+    name="resnet50",
+    system=PROFILED.system,
+    agent_id=EVALUATION_TAKEN.agent_id,
+    agent=EVALUATION_TAKEN.agent,
+    scenario="server",
+    precision="fp32",
+    evaluated_at=after(4),
+    options={"duration_s": "10.0"},
+    figures={"p50_us": 600.0, "p99_us": 800.0, "per_s": 1500.0, "valid": 1.0},
+    report="{}",
+)
+EVALUATED_LATER = msgspec.structs.replace(
+    EVALUATED,
+    event_id=event_id("ModelEvaluated", "later"),
+    evaluation_id=event_id("EvaluationRequested", "later"),
+    system=identified(
+        msgspec.structs.replace(
+            PROFILED.system, libraries=PROFILED.system.libraries | {"onnxruntime": "1.32.0"}
+        )
+    ),
+    evaluated_at=after(60),
+    figures={"p50_us": 500.0, "p99_us": 600.0, "per_s": 1800.0, "valid": 1.0},
+)
+"""With a newer version of the framework."""
 DEAD = DeadLetter(
     event_id=event_id("DeadLetter", "models", "0", "7"),
     topic="models",
@@ -345,6 +383,9 @@ EVERY_KIND: tuple[AnyEvent, ...] = (
     *BOUNDS,
     WITNESSED,
     PROFILED,
+    EVALUATION_TAKEN,
+    EVALUATED,
+    EVALUATED_LATER,
     DEAD,
     SETTLED,
     WITHDRAWN,

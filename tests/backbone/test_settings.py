@@ -1,5 +1,6 @@
 """Settings from the environment: their values, where they come from, and what is refused."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,15 @@ def test_kafka_from_the_environment(tmp_path: Path) -> None:
 def test_kafka_settings_that_are_refused(variable: str, value: str, allowed: str) -> None:
     with pytest.raises(BenanzaError, match=f"BENANZA_{variable} .*{allowed}"):
         load({f"BENANZA_{variable}": value})
+
+
+def test_kafka_is_refused_where_its_client_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "kafka", None)
+    with pytest.raises(BenanzaError, match=r"pip install 'benanza\[services\]'"):
+        load({"BENANZA_KAFKA": "localhost:9092"})
+    assert load({}).kafka is None
 
 
 def test_the_store_is_beside_the_log_unless_said_otherwise() -> None:

@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,13 +13,17 @@ from click.testing import CliRunner
 
 from benanza.cli import cli
 from benanza.onnxruntime import framework
+from benanza_runner import runtimes
 from benanza_runner.measuring.stopping import Rule
+from tests.benanza.quick_program import QUICK_PROGRAM, QUICK_RUNTIME
 from tests.shared import copied, made_once
 
 PROGRAM = Path(sysconfig.get_path("scripts")) / "benanza"
 
 Benanza = Callable[..., "subprocess.CompletedProcess[str]"]
 FirstRun = tuple[Path, "subprocess.CompletedProcess[str]"]
+
+THOROUGH_RUNTIME = runtimes.ONNX_RUNTIME
 
 SHORT = Rule(warm_up_us=50_000, least_us=300_000, cap_us=600_000)
 """So long a framework's run is timed where seconds of it would tell a test nothing more."""
@@ -59,14 +63,29 @@ def benanza(tmp_path_factory: pytest.TempPathFactory) -> Benanza:
     return run
 
 
+@pytest.fixture(scope="package", autouse=True)
+def quick_runtime() -> Iterator[None]:
+    """Lets what measures in ONNX Runtime do so for moments."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runtimes, "ONNX_RUNTIME", QUICK_RUNTIME)
+        yield
+
+
+@pytest.fixture
+def thorough_runtime(quick_runtime: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets it take its time, where times are compared."""
+    monkeypatch.setattr(runtimes, "ONNX_RUNTIME", THOROUGH_RUNTIME)
+
+
 @pytest.fixture(scope="session")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Benanza:
     """Runs the program in a process of its own: its exit status, output and errors."""
     home = tmp_path_factory.mktemp("home")
 
     def run(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
+        started = QUICK_PROGRAM if arguments[0] == "run" else (PROGRAM,)
         return subprocess.run(
-            [PROGRAM, *arguments],
+            [*started, *arguments],
             capture_output=True,
             text=True,
             check=False,

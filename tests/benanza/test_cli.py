@@ -8,11 +8,13 @@ import click
 import pytest
 from click.testing import CliRunner
 
+import benanza as benanza_package
 from benanza.cli import cli
+from benanza.commands.listed import SECTIONS, Listed
 from benanza_backbone.errors import BenanzaError
 from tests.benanza.conftest import Benanza
 
-COMMANDS = sorted(cli.commands)
+COMMANDS = sorted(cli.list_commands(click.Context(cli)))
 SLOW_TO_IMPORT = (
     "aiokafka",
     "chdb",
@@ -31,11 +33,13 @@ SLOW_TO_IMPORT = (
 def test_the_commands_are_those_of_the_interface() -> None:
     assert COMMANDS == [
         "advise",
+        "agents",
         "bounds",
         "check-config",
         "completion",
         "dead-letters",
         "evaluate",
+        "evaluations",
         "explain",
         "export",
         "gate",
@@ -44,6 +48,7 @@ def test_the_commands_are_those_of_the_interface() -> None:
         "import",
         "inspect",
         "layers",
+        "pipeline",
         "profile",
         "prune",
         "publish",
@@ -67,27 +72,48 @@ def test_the_commands_are_those_of_the_interface() -> None:
     ]
 
 
-def test_help_needs_none_of_the_slow_libraries() -> None:
+def imported_by(program: str) -> set[str]:
+    """The modules that a program has imported at its end, in a process of its own."""
+    code = f"import sys\n{program}\nprint(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stderr.split())
+
+
+def test_help_and_version_import_no_command_and_no_library_but_click() -> None:
     """Looked at instead of the time, which depends on what else the machine does."""
-    program = (
-        "import sys\n"
-        "from benanza.cli import cli\n"
-        "cli(['--help'], standalone_mode=False)\n"
-        f"print([m for m in {SLOW_TO_IMPORT} if m in sys.modules], file=sys.stderr)"
+    for argument in ("--help", "--version"):
+        imported = imported_by(
+            f"from benanza.cli import cli\ncli([{argument!r}], standalone_mode=False)"
+        )
+        assert "benanza.commands.group" in imported
+        assert not imported & {*SLOW_TO_IMPORT, "msgspec", "rich", "benanza.commands.options"}
+
+
+def test_a_tab_imports_no_command() -> None:
+    imported = imported_by(
+        "import os\nfrom benanza.cli import cli\n"
+        "os.environ |= {'COMP_WORDS': 'benanza b', 'COMP_CWORD': '1', '_X': 'bash_complete'}\n"
+        "try:\n    cli(prog_name='benanza', complete_var='_X')\nexcept SystemExit:\n    pass"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    assert "click.shell_completion" in imported
+    assert not imported & {*SLOW_TO_IMPORT, "msgspec", "rich", "benanza.commands.options"}
+
+
+def test_help_of_any_command_needs_none_of_the_slow_libraries() -> None:
+    program = "from benanza.cli import cli\n" + "\n".join(
+        f"cli([{name!r}, '--help'], standalone_mode=False)" for name in COMMANDS
     )
-    assert done.stderr.strip() == "[]"
-    assert "Usage:" in done.stdout
+    assert not imported_by(program) & set(SLOW_TO_IMPORT)
 
 
 def test_importing_the_package_needs_none_of_them_either() -> None:
-    program = f"import sys, benanza; print([m for m in {SLOW_TO_IMPORT} if m in sys.modules])"
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "[]"
+    assert not imported_by("import benanza\nbenanza.bounds") & set(SLOW_TO_IMPORT)
+
+
+def test_the_package_exports_what_it_says() -> None:
+    assert all(hasattr(benanza_package, name) for name in benanza_package.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        benanza_package.nonsense  # noqa: B018
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -98,9 +124,27 @@ def test_each_command_has_help_with_examples(name: str) -> None:
     assert f"  benanza {name}" in result.stdout
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_the_list_of_commands_cuts_no_sentence_off(name: str) -> None:
-    assert not cli.commands[name].get_short_help_str(limit=60).endswith("...")
+@pytest.mark.parametrize("listed", [each for part in SECTIONS.values() for each in part])
+def test_the_list_says_what_the_command_says_of_itself(listed: Listed) -> None:
+    command = cli.get_command(click.Context(cli), listed.name)
+    assert command is not None
+    assert command.name == listed.name
+    assert command.get_short_help_str(limit=100) == listed.does
+    assert len(listed.does) <= 60
+
+
+def test_commands_are_listed_once_and_in_sections() -> None:
+    assert len(set(COMMANDS)) == len(COMMANDS)
+    shown = CliRunner().invoke(cli, ["--help"]).stdout
+    places = [shown.index(f"\n{section}:\n") for section in SECTIONS]
+    assert places == sorted(places)
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_a_misspelt_command_is_answered_with_its_likes() -> None:
+    said = CliRunner().invoke(cli, ["boundz"]).stderr
+    assert "there is no command 'boundz'; did you mean bounds?" in said
+    assert "see benanza --help" in CliRunner().invoke(cli, ["quux"]).stderr
 
 
 def test_wrong_use_is_exit_status_2() -> None:

@@ -1,6 +1,7 @@
 """The table of services names code that is there, and what its steps and processes read."""
 
 import inspect
+from contextlib import nullcontext
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -8,11 +9,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from benanza.agents.serving.step import At
 from benanza.cli import cli
 from benanza.services import SERVICES
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_ingest.limits import Limits
+from tests.benanza.agents.samples import agent, announced, system
 from tests.runner.fake_runtime import FakeRuntime
 from tests.steps import clock
 
@@ -51,6 +54,9 @@ def test_a_step_reads_as_the_table_says(service: str, tmp_path: Path) -> None:
             "runtime": FakeRuntime(),
             "precision": "fp32",
             "clock": clock,
+            "agent": agent("a", system()),
+            "announced": lambda: announced("a", system()),
+            "at": At(nullcontext()),
         }
         wanted = inspect.signature(make).parameters.values()
         with make(*(given[each.name] for each in wanted if each.default is each.empty)):

@@ -93,6 +93,7 @@ def test_what_tokens_take_is_said_for_each_point(swept: Settings, step: Path) ->
     assert len(points) == 4
 
 
+@pytest.mark.usefixtures("thorough_runtime")
 def test_a_run_that_copies_states_is_advised_a_buffer_for_each(
     first_run: FirstRun, tmp_path: Path
 ) -> None:

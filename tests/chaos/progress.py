@@ -9,7 +9,7 @@ from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import Partition
 from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_backbone.kafka.group import GroupProgress
-from benanza_schemas.consumer_groups import CONSUMER_GROUPS, RUNNER, runner_group
+from benanza_schemas.consumer_groups import AGENT, CONSUMER_GROUPS, RUNNER, runner_group
 from benanza_schemas.topics import PARTITIONS
 from tests.benanza.hashed_runtime import HashedRuntime
 
@@ -98,6 +98,8 @@ class Progress(Closing):
 def _groups(kafka: KafkaConnection) -> Iterator[tuple[str, tuple[GroupProgress, list[Partition]]]]:
     """For each service its group on the cluster, and the partitions that this reads."""
     for service, (group, topics, whole) in CONSUMER_GROUPS.items():
+        if service == AGENT:
+            continue  # None is at work.
         if service == RUNNER:
             group = runner_group(HashedRuntime().system().system_id, "fp32").name
         partitions = [

@@ -136,10 +136,8 @@ def test_every_difference_is_seen() -> None:
 @pytest.mark.needs_program("cc")
 @pytest.mark.usefixtures("broker_can_start")
 def test_after_faults_all_is_as_without_them(tmp_path: Path) -> None:
-    # So few are of all kinds but those that can't be had.
-    report = campaign(tmp_path, models=8, faults=25, seed=1, over_s=50)
+    # Half of the kinds, of each target some; `make campaign` has all of them, several times.
+    report = campaign(tmp_path, models=5, faults=12, seed=7, over_s=25)
     assert report.wrong == []
-    # Who may not mount has no full disks: of the broker, of ClickHouse, of a machine.
-    missing = 3 if report.left_out else 0
-    assert len(kinds(fault for _, fault in report.faults)) == 25 - missing
+    assert len(kinds(fault for _, fault in report.faults)) == 12
     assert report.layers > 20

@@ -13,7 +13,7 @@ SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 BESIDE_BYTES = 2**29
 """What the service ingest takes beside the process that reads a model, at most."""
 
-OURS = ("ingest", "dedupe", "runner", "runner-gpu", "analyzer")
+OURS = ("ingest", "dedupe", "runner", "runner-gpu", "agent", "analyzer")
 """The services that run without end; `topics` runs once."""
 
 

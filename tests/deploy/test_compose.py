@@ -18,12 +18,13 @@ from benanza.cli import cli
 from benanza_backbone import settings
 from benanza_backbone.clickhouse.connection import parse_address
 from benanza_backbone.confining.confine import MEMORY_BYTES
+from benanza_runner.isolation.device_turn import FOLDER
 from tests.deploy.compose import BESIDE_BYTES, COMPOSE, OURS, ROOT, SERVICES, seconds
 from tests.deploy.image import Dockerfile
 
 COMPOSE_GO = "github.com/compose-spec/compose-go/v2/cmd@v2.16.2"
 
-RUNNERS = ("runner", "runner-gpu")
+RUNNERS = ("runner", "runner-gpu", "agent")
 
 SMALLEST_MACHINE_BYTES = 20 * 2**30
 """What docs/deploying.md asks for."""
@@ -60,7 +61,7 @@ def test_compose_reads_it_with_every_profile() -> None:
             "json",
             str(ROOT / "docker-compose.yml"),
         ],
-        env=os.environ | {"COMPOSE_PROFILES": "gpu"},
+        env=os.environ | {"COMPOSE_PROFILES": "gpu,agent"},
         capture_output=True,
         text=True,
         check=False,
@@ -243,11 +244,19 @@ def test_what_reads_a_model_has_the_memory_that_it_may_take() -> None:
     assert _bytes(SERVICES["ingest"]["mem_limit"]) >= MEMORY_BYTES + BESIDE_BYTES
 
 
-def test_what_measures_shares_its_processors_with_nobody() -> None:
+def test_what_measures_shares_its_processors_with_nobody_but_in_turns() -> None:
     sets = {name: _processors(service["cpuset"]) for name, service in SERVICES.items()}
+    in_turns = {name for name in SERVICES if _turns(name)}
+    assert in_turns == {"runner", "runner-gpu", "agent"}
     for runner in RUNNERS:
         for name, others in sets.items():
-            assert name == runner or not sets[runner] & others, (runner, name)
+            alone = name == runner or {name, runner} <= in_turns
+            assert alone or not sets[runner] & others, (runner, name)
+
+
+def _turns(name: str) -> bool:
+    """Whether it sees the files by which all take turns that see them."""
+    return f"turns:/tmp/{FOLDER}" in SERVICES[name].get("volumes", [])
 
 
 def _processors(cpuset: str) -> set[int]:

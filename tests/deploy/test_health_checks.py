@@ -18,8 +18,7 @@ alive: list[Check] = []
 
 
 def _of_service(name: str) -> list[str]:
-    service = name.removesuffix("-gpu")
-    return Dockerfile(ROOT / "services" / service / "Dockerfile").healthcheck
+    return Dockerfile(ROOT / SERVICES[name]["build"]["dockerfile"]).healthcheck
 
 
 def _of_kafka() -> list[str]:

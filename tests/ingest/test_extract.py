@@ -218,7 +218,7 @@ def test_onnxs_own_operator_tests_go_through() -> None:
 @pytest.mark.slow
 def test_onnxs_own_operator_tests_damaged() -> None:
     cases = node_cases()
-    for seed in range(4000):
+    for seed in range(1500):  # `make campaign` damages other models, for longer
         survive(with_damaged_fields(cases[seed % len(cases)], seed))
 
 

@@ -24,6 +24,7 @@ from benanza_backbone.service.processor import as_message
 from benanza_ingest.limits import Limits
 from benanza_schemas.codec import DecodeError, decode
 from benanza_schemas.consumer_groups import (
+    AGENT,
     ANALYZER,
     CONSUMER_GROUPS,
     DEDUPE,
@@ -243,7 +244,9 @@ def _outcome(sent: Sent, letters: set[tuple[str, Place]]) -> str:
 
 def _readers(topic: str) -> list[str]:
     return [
-        name for name, (_, topics, whole) in CONSUMER_GROUPS.items() if topic in (*topics, *whole)
+        name
+        for name, (_, topics, whole) in CONSUMER_GROUPS.items()
+        if topic in (*topics, *whole) and name != AGENT  # None is at work.
     ]
 
 

@@ -101,3 +101,17 @@ def test_runners_share_the_machine(
     monkeypatch.setattr(runtimes, "WorkerPool", lambda _, number: made.append(number))
     runtimes.cuda_workers(tmp_path, WorkerLimits(), runners=runners)
     assert made == [workers]
+
+
+def test_runners_on_a_cpu_that_share_a_data_folder_keep_journals_apart(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each writes the whole of its own, and takes what is running there for what ended it."""
+    made: list[dict[str, object]] = []
+    monkeypatch.setattr(runtimes, "IsolatedRuntime", lambda _, given, __: made.append(given))
+    monkeypatch.setattr(runtimes, "device", lambda: "cpu")
+    for _ in range(2):
+        runtimes.open_onnxruntime(settings)
+    one, other = (Path(str(given["journal"])) for given in made)
+    assert one != other
+    assert one.read_bytes() == other.read_bytes() == b""

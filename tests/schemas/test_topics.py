@@ -7,7 +7,7 @@ from benanza_schemas.events import AnyEvent, BoundUpdated, RecordingWithdrawn
 from benanza_schemas.topics import EVENTS, TOPICS, topic_and_key
 from tests.schemas import samples
 
-ONE, A, B, D, E, F = (samples.some_id(digit).encode() for digit in "1abdef")
+ONE, FOUR, FIVE, A, B, D, E, F = (samples.some_id(digit).encode() for digit in "145abdef")
 
 PLACES = {
     "ModelPublished": ("models", samples.SHA256.encode()),
@@ -22,6 +22,10 @@ PLACES = {
     "ModelWitnessed": ("profiles", A),
     "ModelProfiled": ("profiles", A),
     "RecordingWithdrawn": ("profiles", A),
+    "AgentAnnounced": ("agents", FOUR),
+    "EvaluationRequested": ("evaluations", FIVE),
+    "EvaluationTaken": ("evaluated", FIVE),
+    "ModelEvaluated": ("evaluated", FIVE),
     "DeadLetter": ("dead-letters", b"\x00\xff"),
     "DeadLetterSettled": ("dead-letters", samples.some_id("8").encode()),
 }

@@ -199,7 +199,11 @@ def _without_password(text: str, address: Address) -> str:
 
 def _client(address: Address, timeout_s: float | None) -> "Client":
     import clickhouse_connect
+    from clickhouse_connect.driver import options
 
+    # Else the client imports pandas at the first insert, for half a second, only to see that no
+    # table of pandas is inserted.
+    options.pd = None
     if address.folder is not None:
         # With a thread for each processor, to plan a query takes longer than to carry it out; and
         # while one looks, benchmarks run beside it.

@@ -10,16 +10,20 @@ from msgspec.structs import asdict
 
 from benanza_schemas.events import (
     NOTHING_TRIED,
+    AgentAnnounced,
     AnyEvent,
     BenchmarkRequested,
     BoundUpdated,
     CheckpointIngested,
     DeadLetter,
     DeadLetterSettled,
+    EvaluationRequested,
+    EvaluationTaken,
     Event,
     LayerKnown,
     LayerMeasured,
     LayerSeen,
+    ModelEvaluated,
     ModelIngested,
     ModelProfiled,
     ModelPublished,
@@ -48,6 +52,8 @@ TABLES = (
     "profile_calls",
     "profiles",
     "withdrawn_recordings",
+    "taken_evaluations",
+    "evaluations",
     "dead_letters",
 )
 """In the order in which they are written: an architecture is in `architectures`, and a model in
@@ -62,7 +68,7 @@ again."""
 def rows(event: AnyEvent) -> dict[str, list[Row]]:
     """The rows of an event, by table. All rows of a table have the same keys.
 
-    ModelPublished, LayerSeen and LayerKnown have no table: services read them from the event log.
+    Some events have no table: services and commands read them from the event log.
     A layer in the table `layers` has a job, therefore; `benanza seed-known-layers` relies on that.
     """
     match event:
@@ -84,11 +90,17 @@ def rows(event: AnyEvent) -> dict[str, list[Row]]:
             return {"profile_calls": _profile_calls(event), "profiles": [_profile(event)]}
         case RecordingWithdrawn():
             return {"withdrawn_recordings": [_withdrawn(event)]}
+        case EvaluationTaken():
+            return {"taken_evaluations": [_fields(event) | {"taken_at": utc(event.taken_at)}]}
+        case ModelEvaluated():
+            return {"evaluations": [_evaluation(event)]}
         case DeadLetter():
             return {"dead_letters": [_dead_letter(event)]}
         case DeadLetterSettled():
             return {"dead_letters": [_settled(event)]}
         case ModelPublished() | LayerSeen() | LayerKnown():
+            return {}
+        case AgentAnnounced() | EvaluationRequested():
             return {}
 
 
@@ -286,6 +298,20 @@ def _profile_calls(event: ModelProfiled) -> list[Row]:
         }
         for position, call in enumerate(event.calls)
     ]
+
+
+def _evaluation(event: ModelEvaluated) -> Row:
+    columns = _fields(event) | {"evaluated_at": utc(event.evaluated_at)}
+    system = event.system
+    described = asdict(system)
+    del columns["system"]
+    return columns | {
+        "model": columns.pop("name"),
+        "device": device(system),
+        "framework": described.pop("runtime"),
+        "version": system.libraries.get(system.runtime, ""),
+        **described,
+    }
 
 
 def _withdrawn(event: RecordingWithdrawn) -> Row:

@@ -112,7 +112,7 @@ SELECT * REPLACE ({model:String} AS model_id) FROM
         SELECT model_id FROM models WHERE architecture_id IN
             (SELECT architecture_id FROM models WHERE model_id = {model:String})
     )
-    ORDER BY isNull(median_us), profiled_at DESC, event_id DESC
+    ORDER BY isNull(median_us) > {failures:UInt8}, profiled_at DESC, event_id DESC
     LIMIT 1 BY device, precision, framework, version, configuration
 )
 ORDER BY profiled_at DESC, event_id DESC
@@ -231,12 +231,13 @@ def profiled_models(store: Store, models: Sequence[str]) -> list[str]:
     return [model for model in dict.fromkeys(models) if model in profiled]
 
 
-def stored_profiles(store: Store, model_id: str) -> list[ModelProfiled]:
+def stored_profiles(store: Store, model_id: str, *, failures: bool = False) -> list[ModelProfiled]:
     """The newest profile of a model, or of another one of its architecture, on each device, at each
-    precision, and in each framework with each configuration, one that failed only where none has a
-    time; the newest of all comes first. Raises `BenanzaError` as all queries do.
+    precision, and in each framework with each configuration; the newest of all comes first. One
+    that failed counts only where none has a time, or, with `failures`, as any other does. Raises
+    `BenanzaError` as all queries do.
     """
-    rows = store.query(_PROFILES, {"model": model_id})
+    rows = store.query(_PROFILES, {"model": model_id, "failures": int(failures)})
     calls: dict[str, list[FrameworkCall]] = {row["event_id"]: [] for row in rows}
     for row in store.query(_PROFILE_CALLS, {"events": list(calls)}):
         kernels = tuple(FrameworkKernel(*kernel) for kernel in row.pop("kernels"))

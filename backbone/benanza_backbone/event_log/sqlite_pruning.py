@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benanza_backbone.event_log.sqlite_log import EPOCH, MICROSECOND, connect, explained
-from benanza_schemas.consumer_groups import CONSUMER_GROUPS, RUNNER
+from benanza_schemas.consumer_groups import CONSUMER_GROUPS, OF_SYSTEMS
 from benanza_schemas.topics import COMPACTED, KEPT_FOR
 
 # The last event of a topic stays: its end is told by it, and a new event gets the offset behind
@@ -72,12 +72,12 @@ def _outdated(db: sqlite3.Connection, topic: str, since_us: int) -> int:
 def _processed(db: sqlite3.Connection, topic: str) -> int:
     """The offset up to which all groups that read the topic have committed it.
 
-    Embedded, jobs are taken from the log itself: a runner's group commits nothing.
+    Embedded, jobs are taken from the log itself: a runner's group commits nothing. No agents are.
     """
     groups = [
         group.name
         for service, group in CONSUMER_GROUPS.items()
-        if service != RUNNER and topic in (*group.topics, *group.whole)
+        if service not in OF_SYSTEMS and topic in (*group.topics, *group.whole)
     ]
     asked = "SELECT next_offset FROM committed WHERE consumer_group = ? AND topic = ?"
     rows = [db.execute(asked, (group, topic)).fetchone() for group in groups]

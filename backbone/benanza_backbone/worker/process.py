@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import monotonic
 from typing import TypeVar
@@ -49,10 +49,16 @@ class WorkerProcess(Closing):
     standard input is a pipe that closes when this process ends, however it ends. It finds modules
     as this process does, and has no other variables of the environment than these. Its output goes
     to a file, of which the last line can be part of an error. Closed, it has `patience` seconds to
-    end by itself, before it is ended.
+    end by itself, before it is ended. It inherits the file descriptors `files`.
     """
 
-    def __init__(self, module: str, environment: Mapping[str, str], patience: float = 0.0) -> None:
+    def __init__(
+        self,
+        module: str,
+        environment: Mapping[str, str],
+        patience: float = 0.0,
+        files: Sequence[int] = (),
+    ) -> None:
         self._patience = patience
         self.socket, theirs = socket.socketpair()
         self.socket.setblocking(False)
@@ -64,7 +70,7 @@ class WorkerProcess(Closing):
                 stdin=subprocess.PIPE,
                 stdout=self._printed,
                 stderr=self._printed,
-                pass_fds=(theirs.fileno(),),
+                pass_fds=(theirs.fileno(), *files),
                 env={**environment, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             )
 

@@ -20,12 +20,13 @@ def topics(output: Format) -> None:
       export BENANZA_KAFKA=localhost:9092
       benanza topics
     """
+    from benanza_backbone.settings import kafka_of
+
+    connection = kafka_of(settings_of(None))  # says what lacks before it is imported
     from benanza.operating.kafka_check import check_kafka
     from benanza.results.operating import MadeTopics
     from benanza_backbone.kafka.topics import alter_compressed, create_topics
-    from benanza_backbone.settings import kafka_of
 
-    connection = kafka_of(settings_of(None))
     made = create_topics(connection)
     altered = alter_compressed(connection)
     check_kafka(connection)

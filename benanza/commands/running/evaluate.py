@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from benanza.commands.options import (
     FAILED,
@@ -18,14 +19,31 @@ from benanza.commands.options import (
 from benanza.commands.startup import settings_of
 from benanza.evaluating.request import SCENARIOS, EvaluationRequest, Scenario, Seeds
 from benanza.render.table import console
+from benanza_backbone.settings import Settings
 from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.layer import Precision
+
+BESIDE_SPEC = {"spec", "record", "data", "output"}
+"""Options that a specification doesn't have."""
 
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 
 
 @click.command()
-@click.argument("model", type=Model())
+@click.argument("model", type=Model(), required=False)
+@click.option(
+    "--spec",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Repeat the pipeline that this file specifies, as `benanza pipeline` writes it, and say "
+    "what differs.",
+)
+@click.option(
+    "--record",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="With --spec: also writes the specification with what is here and what came of it.",
+)
 @click.option(
     "--framework",
     default="onnxruntime",
@@ -103,7 +121,9 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
 def evaluate(
     ctx: click.Context,
     *,
-    model: str,
+    model: str | None,
+    spec: Path | None,
+    record: Path | None,
     framework: str,
     scenario: Scenario,
     precision: Precision,
@@ -124,7 +144,11 @@ def evaluate(
     throughput, queueing apart from computing, and where the model's bound on this device is known,
     how far from it they are and what stands between. Inputs are made up.
 
-    Exit status: 0 LoadGen calls the run valid; 1 nothing was measured; 3 LoadGen calls it invalid.
+    With --spec it runs a pipeline of pre-processing, model and post-processing on its data set, and
+    says accuracy, speed, and what differs from what the file specifies and records.
+
+    Exit status: 0 LoadGen calls the run valid, or the pipeline is as specified; 1 nothing was
+    measured, or the pipeline differs; 3 LoadGen calls the run invalid, or samples failed.
 
     \b
     Examples:
@@ -133,10 +157,16 @@ def evaluate(
       benanza evaluate model.onnx --scenario server --rate 200 --max-batch 16
       benanza evaluate model.onnx --scenario offline --framework openvino
       benanza evaluate model.onnx --scenario multi-stream --format json
+      benanza evaluate --spec pipeline.toml --record recorded.toml
     """
     from benanza.evaluating.command import evaluate as run_evaluation
     from benanza.render.answers.evaluation import print_evaluation
 
+    if spec is not None:
+        _repeat(ctx, spec, record, settings_of(data), output)
+        return
+    if model is None or record is not None:
+        raise click.UsageError("name a MODEL, or --spec with or without --record", ctx)
     request = EvaluationRequest(
         model=model,
         framework=framework,
@@ -160,4 +190,32 @@ def evaluate(
     if measured is None:
         ctx.exit(FAILED)
     if not measured.validity.valid:
+        ctx.exit(PARTIAL)
+
+
+def _repeat(
+    ctx: click.Context, file: Path, record: Path | None, settings: Settings, output: Format
+) -> None:
+    from benanza.pipelines.found import moved
+    from benanza.pipelines.reading import write_pipeline
+    from benanza.pipelines.repeat import repeat
+    from benanza.render.answers.pipeline import print_pipeline
+
+    given = [
+        name
+        for name in ctx.params
+        if name not in BESIDE_SPEC and ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
+    ]
+    if given:
+        raise click.UsageError("--spec says what to run; beside it give only --record", ctx)
+    run = repeat(file, settings)
+    if record is not None:
+        write_pipeline(moved(run.here, file.parent, record.parent), record)
+    if output == "json":
+        print_json(run.result)
+    else:
+        print_pipeline(console(sys.stdout), run.result)
+    if not run.result.agrees:
+        ctx.exit(FAILED)
+    if run.result.failed:
         ctx.exit(PARTIAL)

@@ -119,9 +119,12 @@ def gate(
     """
     from benanza.gating.gate import GateLimits
     from benanza.gating.gate import gate as check_runs
+    from benanza.gating.junit import check_writable, write_junit
 
     if max_ratio is None and no_slower_than is None:
         raise click.UsageError("give --max-ratio, --no-slower-than, or both")
+    if junit is not None:
+        check_writable(junit)
     request = RunRequest(
         models=models, batch_sizes=batch_sizes, dims=dict(dims), policy=BoundPolicy(precisions)
     )
@@ -139,8 +142,6 @@ def gate(
     else:
         print_gate(console(sys.stdout), checked)
     if junit is not None:
-        from benanza.gating.junit import write_junit
-
         write_junit(checked, junit)
     for failed in checked.errors:
         click.echo(f"error: {failed.reason}", err=True)

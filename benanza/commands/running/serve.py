@@ -1,6 +1,5 @@
-"""`benanza serve`: one service over Kafka."""
+"""`benanza serve`: one service."""
 
-import logging
 from collections.abc import Sequence
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
@@ -8,32 +7,32 @@ from typing import TYPE_CHECKING
 import click
 
 from benanza.commands.options import RuntimeName, precision_option
+from benanza.commands.running.serve_weights import weights
+from benanza.commands.startup import service_settings
 from benanza.services import SERVICES
-from benanza.settings import load
-from benanza_backbone.log import configure, quieten_kafka
 from benanza_backbone.settings import Settings, kafka_of
-from benanza_schemas.consumer_groups import ANALYZER, DEDUPE, INGEST, RUNNER
+from benanza_schemas.consumer_groups import AGENT, ANALYZER, DEDUPE, INGEST, RUNNER
 from benanza_schemas.layer import Precision
 
 if TYPE_CHECKING:
     from benanza_backbone.service.process import Started
 
-log = logging.getLogger(__name__)
-
 
 @click.group()
 def serve() -> None:
-    """One service over Kafka, until SIGTERM or Ctrl-C.
+    """One service, until SIGTERM or Ctrl-C.
 
-    Needs BENANZA_KAFKA. The first signal lets it finish what it is at; a second one ends it at
-    once. The address that it prints leads to a page on how it is; /healthz, /readyz and /metrics
-    beside it are for programs. BENANZA_METRICS_PORT is its port.
+    All but weights work over Kafka, and need BENANZA_KAFKA. The first signal lets it finish what
+    it is at; a second one ends it at once. The address that it prints leads to a page on how it
+    is; /healthz, /readyz and /metrics beside it are for programs. BENANZA_METRICS_PORT is its
+    port.
 
     \b
     Examples:
       benanza serve ingest
       benanza serve runner --precision fp32,fp16
       BENANZA_CLICKHOUSE=clickhouse://localhost:8123 benanza serve analyzer
+      benanza serve weights --memory 16GB
     """
 
 
@@ -95,6 +94,33 @@ def runner(
 
 
 @serve.command()
+@click.option(
+    "--framework",
+    "frameworks",
+    multiple=True,
+    metavar="NAME",
+    help="A framework to evaluate in; by default all that run here. May be given several times.",
+)
+@click.pass_context
+def agent(ctx: click.Context, *, frameworks: tuple[str, ...]) -> None:
+    """Evaluations to results, on this machine's device.
+
+    It says on the topic agents what it has, and does what benanza evaluations request asks of
+    systems such as this one. Agents of one system share that; the runners of this machine wait
+    while it is at it.
+
+    \b
+    Examples:
+      benanza serve agent
+      benanza serve agent --framework onnxruntime
+    """
+    from benanza.agents.serving.this_machine import this_machine
+
+    settings = settings_of_service()
+    _run(ctx, AGENT, settings, has=this_machine(frameworks))
+
+
+@serve.command()
 @click.pass_context
 def analyzer(ctx: click.Context) -> None:
     """Results to bounds, and all that people ask for into ClickHouse.
@@ -104,6 +130,9 @@ def analyzer(ctx: click.Context) -> None:
     _run(ctx, ANALYZER, settings_of_service())
 
 
+serve.add_command(weights)
+
+
 def _run(ctx: click.Context, service: str, settings: Settings, **more: object) -> None:
     """Runs a service in this process until it ends, and exits with its status."""
     run = resolve_name(SERVICES[service].serve)
@@ -111,18 +140,10 @@ def _run(ctx: click.Context, service: str, settings: Settings, **more: object) -
 
 
 def settings_of_service() -> Settings:
-    """The settings; from here on, the service logs to standard error as they say.
-
-    Raises `BenanzaError` if a setting is wrong, or if none says where Kafka is.
+    """The settings, as `service_settings`. Raises `BenanzaError` also if none says where Kafka
+    is.
     """
-    settings = load(None)
-    configure(settings.log_format)
-    # What matters of the libraries' logs, the services log themselves.
-    quieten_kafka()
-    for library in ("aiokafka", "urllib3"):
-        logging.getLogger(library).setLevel(logging.ERROR)
-    for line in settings.unknown:
-        log.warning("%s", line)
+    settings = service_settings()
     kafka_of(settings)
     return settings
 

@@ -15,6 +15,13 @@ from benanza_schemas.events.dead_letters import (
     DeadLetter,
     DeadLetterSettled,
 )
+from benanza_schemas.events.evaluations import (
+    AgentAnnounced,
+    Constraints,
+    EvaluationRequested,
+    EvaluationTaken,
+    ModelEvaluated,
+)
 from benanza_schemas.events.event import (
     SCHEMA_VERSION,
     Event,
@@ -90,6 +97,10 @@ AnyEvent = (
     | ModelWitnessed
     | ModelProfiled
     | RecordingWithdrawn
+    | AgentAnnounced
+    | EvaluationRequested
+    | EvaluationTaken
+    | ModelEvaluated
     | DeadLetter
     | DeadLetterSettled
 )
@@ -103,16 +114,20 @@ __all__ = [
     "NOTHING_TRIED",
     "SCHEMA_VERSION",
     "TIME_FIELDS",
+    "AgentAnnounced",
     "AnyEvent",
     "BenchmarkRequested",
     "BoundUpdated",
     "Ceiling",
     "CeilingName",
     "CheckpointIngested",
+    "Constraints",
     "ContentEncoding",
     "Count",
     "DeadLetter",
     "DeadLetterSettled",
+    "EvaluationRequested",
+    "EvaluationTaken",
     "Event",
     "FrameworkCall",
     "FrameworkKernel",
@@ -128,6 +143,7 @@ __all__ = [
     "Limit",
     "Microseconds",
     "Missing",
+    "ModelEvaluated",
     "ModelIngested",
     "ModelProfiled",
     "ModelPublished",

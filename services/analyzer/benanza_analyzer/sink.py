@@ -21,7 +21,9 @@ from benanza_schemas.events import (
     CheckpointIngested,
     DeadLetter,
     DeadLetterSettled,
+    EvaluationTaken,
     LayerMeasured,
+    ModelEvaluated,
     ModelIngested,
     ModelProfiled,
     ModelWitnessed,
@@ -84,7 +86,7 @@ def sink_step(log: EventLog, store: Store, clock: Clock) -> Step:
     takes = (
         *(ModelIngested, CheckpointIngested, BenchmarkRequested, SystemMeasured, LayerMeasured),
         *(BoundUpdated, ModelWitnessed, ModelProfiled, RecordingWithdrawn),
-        *(DeadLetter, DeadLetterSettled),
+        *(EvaluationTaken, ModelEvaluated, DeadLetter, DeadLetterSettled),
     )
     return Step(
         log,

@@ -8,7 +8,7 @@ from benanza_ingest.errors import ModelError, UnfetchedError
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.decompress import decompressed
 from benanza_ingest.reading.download import Read
-from benanza_ingest.reading.source import Fetch, fetch, read_model
+from benanza_ingest.reading.source import Fetch, copied, fetch, read_model
 from benanza_schemas.events import ModelPublished
 
 Ingest = Callable[[ModelPublished, Limits], list[Ingested]]
@@ -26,8 +26,14 @@ def ingest_published(
     return ingest(published, content_of(published, limits, fetch), limits)
 
 
-def content_of(published: ModelPublished, limits: Limits, fetch: Fetch = fetch) -> bytes:
-    """The model's file, from the event or by `fetch`, checked: as in `FetchedModel`.
+def content_of(
+    published: ModelPublished,
+    limits: Limits,
+    fetch: Fetch = fetch,
+    copy: Callable[[bytes], object] | None = None,
+) -> bytes:
+    """The model's file, from the event or by `fetch`, checked: as in `FetchedModel`. `copy` is
+    given each part of a file that is in the event as it is read.
 
     Raises `ModelError` if the file can't be fetched or decompressed, if it is larger than the
     limits allow, or if its SHA-256 is another one.
@@ -45,5 +51,7 @@ def content_of(published: ModelPublished, limits: Limits, fetch: Fetch = fetch) 
     read: Read = BytesIO(published.content).read
     if published.content_encoding == "xz":
         read = decompressed(read, where)
+    if copy is not None:
+        read = copied(read, copy)
     changed = "it was changed on the way; publish it again"
     return read_model(read, where, limits, published.sha256, changed).content

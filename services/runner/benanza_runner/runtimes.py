@@ -4,15 +4,20 @@ Others than Benanza's own are entry points of the group `benanza.runtimes`: func
 arguments and results of `open_cuda`.
 """
 
+import atexit
+import os
 from collections.abc import Callable
 from importlib.metadata import entry_points
 from pathlib import Path
+from tempfile import mkstemp
 
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
 from benanza_runner import nvidia
 from benanza_runner.cpu import available_cores
 from benanza_runner.cuda.available import why_unavailable
+from benanza_runner.isolation import device_turn
+from benanza_runner.isolation.device_turn import LONGEST_TURN_S, DeviceTurn
 from benanza_runner.isolation.isolated_runtime import IsolatedRuntime, WorkerLimits
 from benanza_runner.isolation.memory import SHARE, free_bytes
 from benanza_runner.isolation.worker_pool import WorkerPool
@@ -26,9 +31,12 @@ ONNX_RUNTIME = "benanza_runner.onnxruntime.runtime:OnnxRuntime"
 CUDA = "benanza_runner.cuda.runtime:CudaRuntime"
 
 JOURNAL = "cuda-variants-running"
-CPU_JOURNAL = "cpu-variants-running"
-"""The files in the data folder that say which variant is being run, one for each worker of a GPU,
-and one for the CPU.
+"""The files in the data folder that say which variant is being run, one for each worker of a GPU.
+"""
+
+CPU_JOURNAL = "benanza-cpu-variants-running-"
+"""How files begin that say so on a CPU, where several runners may share a data folder: each has one
+of its own, while its process lasts.
 """
 
 MOST_TRIES = 5
@@ -83,14 +91,23 @@ def open_cuda(settings: Settings) -> Opened:
 def open_onnxruntime(settings: Settings) -> Opened:
     """ONNX Runtime, on the GPU if it can use one, else on the CPU, beside other libraries."""
     _make_folder(settings.data)
-    journal = settings.data / CPU_JOURNAL
-    journal.unlink(missing_ok=True)
-    arguments: dict[str, str | int | bool] = {
-        "device": device(),
+    on = device()
+    arguments: dict[str, str | int | float | bool] = {
+        "device": on,
         "libraries": settings.cpu_libraries,
-        "journal": str(journal),
+        "journal": str(_own_journal()),
+        "seconds": settings.benchmark_timeout_s,
     }
-    return IsolatedRuntime(ONNX_RUNTIME, arguments, _limits(settings)._replace(tries=MOST_TRIES))
+    limits = _limits(settings)._replace(tries=MOST_TRIES)
+    turn = DeviceTurn(device_turn.gpu() if on == "cuda" else device_turn.cores(), alone=True)
+    return IsolatedRuntime(ONNX_RUNTIME, arguments, limits, turn=turn)
+
+
+def _own_journal() -> Path:
+    file, name = mkstemp(prefix=CPU_JOURNAL)
+    os.close(file)
+    atexit.register(Path(name).unlink, missing_ok=True)
+    return Path(name)
 
 
 def _make_folder(folder: Path) -> None:
@@ -125,7 +142,9 @@ def cuda_workers(
             "journal": str(journal),
             "interleaved": interleaved,
         }
-        return IsolatedRuntime(CUDA, arguments, limits, memory_bytes // workers)
+        # The workers take turns with each other by themselves (`device_lock`).
+        turn = DeviceTurn(device_turn.gpu(), alone=False)
+        return IsolatedRuntime(CUDA, arguments, limits, memory_bytes // workers, turn)
 
     return WorkerPool(worker, workers)
 
@@ -133,12 +152,13 @@ def cuda_workers(
 def longest_job_s(settings: Settings) -> float:
     """The longest that a runner may take for a layer at a precision, in seconds, with any runtime.
 
-    It measures the ceilings first. Each try may have to start a worker, and where that worker was
-    slow, all tries are made again in another one.
+    It waits for its turn on the device, and measures the ceilings first. Each try may have to start
+    a worker, and where that worker was slow, all tries are made again in another one.
     """
     limits = WorkerLimits(layer_seconds=settings.benchmark_timeout_s, tries=MOST_TRIES)
     ceilings = limits.start_seconds + limits.ceilings_seconds
-    return ceilings + 2 * limits.tries * (limits.start_seconds + limits.layer_seconds)
+    tries_s = 2 * limits.tries * (limits.start_seconds + limits.layer_seconds)
+    return LONGEST_TURN_S + ceilings + tries_s
 
 
 def device() -> str:

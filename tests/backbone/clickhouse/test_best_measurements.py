@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benanza_backbone.clickhouse.store import Store
-from benanza_schemas.events import LayerMeasured, Variant, event_id, identified
+from benanza_schemas.events import MARK, LayerMeasured, Variant, event_id, identified
+from benanza_schemas.vocabulary import SUBMITTED
 from tests.backbone.sample_events import (
     BOUNDS,
     CHECKPOINT,
@@ -108,6 +109,31 @@ def test_it_has_the_rows_that_sorting_all_variants_finds(
         chosen = "fingerprint = {fingerprint:String} AND system_id = {system_id:String}"
         found = store.query(f"SELECT {columns} FROM best_measurements WHERE {chosen}", row)
         assert row in found
+
+
+def test_a_submitted_kernel_counts_beside_what_was_measured_here(store: Store) -> None:
+    """As in bounds; what was imported otherwise doesn't."""
+    store.query("TRUNCATE TABLE measurements")
+    store.insert([RELU_MEASURED, *(_imported(library) for library in ("a library", SUBMITTED))])
+    (row,) = store.query("SELECT library, median_us FROM best_measurements")
+    assert row == {"library": SUBMITTED, "median_us": 0.01}
+
+
+def _imported(library: str) -> LayerMeasured:
+    fast = Variant(
+        library=library,
+        algorithm="a",
+        samples_us=(0.01,),
+        minimum_us=0.01,
+        median_us=0.01,
+        iqr_us=0.0,
+    )
+    return msgspec.structs.replace(
+        RELU_MEASURED,
+        event_id=event_id("LayerMeasured", library),
+        variants=(fast,),
+        environment={MARK: "a" * 64},
+    )
 
 
 def test_what_slowed_a_device_down_counts_where_no_try_was_without(store: Store) -> None:

@@ -39,6 +39,8 @@ CHECKSUMS = {
     "0015_derived_models.sql": "eacb5b4c8a88b3b8929471a17eede1acd279c07a7aa76ac497ac31c6d9a726b9",
     "0016_speed_of_light.sql": "6f7dbcc0988768942d688daeecb8232bacfcad0722b7d850f049f98b8104409f",
     "0017_least_weights.sql": "49f72bfb36e45d33c2fc58f5a534a47d6331446252b0fa50885d5aedf6b7e59f",
+    "0018_evaluations.sql": "d590a92051676f5da0bd8d2aafb56efc6bd7b79d19b096e0faf8f3d952de2206",
+    "0019_submitted_rates.sql": "1dedbfdc79d7882fa6fe318aed41600961cdc7f82d705a21cca1d541904b2312",
 }
 """SHA-256 of each migration as it was released."""
 
@@ -183,6 +185,10 @@ def test_the_shipped_migrations_make_the_tables_that_the_interface_names(
         "sink_offsets",
         "measured_systems",
         "withdrawn_recordings",
+        "evaluations",
+        "taken_evaluations",
+        "latest_evaluations",
+        "evaluation_changes",
         "schema_migrations",
     }
 

@@ -11,6 +11,8 @@ from tests.backbone.sample_events import (
     CONV_MEASURED,
     CONV_RELU_ID,
     DEAD,
+    EVALUATED,
+    EVALUATION_TAKEN,
     EVERY_KIND,
     GROUP_MEASURED,
     MODEL,
@@ -108,6 +110,14 @@ def test_a_profile_is_a_row_and_one_for_each_call() -> None:
     failed = msgspec.structs.replace(PROFILED, times=None, calls=(), failure="why")
     (row,) = rows(failed)["profiles"]
     assert (row["median_us"], row["samples_us"], row["failure"]) == (None, (), "why")
+
+
+def test_an_evaluation_is_a_row_with_its_system_and_so_is_who_began_with_it() -> None:
+    (row,) = rows(EVALUATED)["evaluations"]
+    assert (row["model"], row["framework"], row["version"]) == ("resnet50", "onnxruntime", "1.31.1")
+    assert (row["device"], row["figures"]) == ("Some CPU, threads: 2", EVALUATED.figures)
+    (taken,) = rows(EVALUATION_TAKEN)["taken_evaluations"]
+    assert (taken["evaluation_id"], taken["agent"]) == (row["evaluation_id"], row["agent"])
 
 
 def test_every_row_of_a_table_has_the_same_columns_in_the_same_order() -> None:

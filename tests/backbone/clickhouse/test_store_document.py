@@ -24,6 +24,7 @@ from tests.backbone.sample_events import (
     CHECKPOINT,
     CONV_ID,
     CONV_MEASURED,
+    EVALUATED,
     EVERY_KIND,
     GROUP_MEASURED,
     MODEL,
@@ -250,3 +251,17 @@ def test_a_gpu_that_gets_slow_is_told_from_its_first_day_and_from_its_kind(store
 def test_every_table_and_view_is_named(store: Store) -> None:
     for row in store.query("SELECT name FROM system.tables WHERE database = 'benanza'"):
         assert f"`{row['name']}" in TEXT or row["name"] == "schema_migrations"
+
+
+def test_a_newer_version_stands_beside_the_one_before(store: Store) -> None:
+    (row,) = store.query(dict(EXAMPLES)["What changed with a version?"])
+    assert (row["version_before"], row["version"]) == ("1.31.1", "1.32.0")
+    assert (row["p99_ratio"], row["per_s_ratio"]) == (0.75, 1.2)
+
+
+def test_a_result_that_two_agents_have_is_there_once(store: Store) -> None:
+    again = msgspec.structs.replace(EVALUATED, evaluated_at=after(9), agent="another:8")
+    store.insert([EVALUATED, again])
+    found = store.query("SELECT count() AS n FROM evaluations FINAL")
+    assert found == [{"n": 2}]
+    assert len(store.query(dict(EXAMPLES)["And a system, on all models?"])) == 2

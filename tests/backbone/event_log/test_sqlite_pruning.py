@@ -15,13 +15,13 @@ from benanza_backbone.event_log import sqlite_log
 from benanza_backbone.event_log.event_log import Message, Record
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_backbone.event_log.sqlite_pruning import prune
-from benanza_schemas.consumer_groups import CONSUMER_GROUPS, RUNNER
+from benanza_schemas.consumer_groups import CONSUMER_GROUPS, OF_SYSTEMS
 from benanza_schemas.topics import BOUNDS, COMPACTED, GRAPHS, JOBS, KEPT_FOR, LAYERS, TOPICS
 
 NOW = datetime.now(UTC)
 LATER = NOW + timedelta(days=8)
 
-GROUPS = [group for service, group in CONSUMER_GROUPS.items() if service != RUNNER]
+GROUPS = [group for service, group in CONSUMER_GROUPS.items() if service not in OF_SYSTEMS]
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Whether limits hold, by times that vary."""
 
-import math
 import random
 
 import pytest
@@ -40,9 +39,13 @@ def test_what_may_be_less_fails_no_limit() -> None:
     assert check("max-ratio", 1.3, fast, BOUND, "other programs ran").verdict == "holds"
 
 
-def test_a_bound_of_nothing_is_no_limit_that_holds() -> None:
-    found = check("max-ratio", 1.3, times(1.0), Varying(0.0, 0.0, 0.0))
-    assert (found.verdict, found.ratio) == ("fails", math.inf)
+def test_nothing_is_passed_beside_what_may_have_been_slow() -> None:
+    before = times(100.0, 101.0)
+    for us in (90.0, 100.5):
+        found = check("no-slower-than", 1.0, times(us), before, "", "other programs ran then")
+        assert (found.verdict, found.reason) == ("unknown", "other programs ran then")
+    found = check("no-slower-than", 1.0, times(150.0), before, "", "other programs ran then")
+    assert (found.verdict, found.reason) == ("fails", ""), "it is slower than what was slow"
 
 
 def test_runs_of_one_program_seldom_fail_each_other() -> None:

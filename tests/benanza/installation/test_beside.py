@@ -5,7 +5,6 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -27,6 +26,7 @@ from benanza_backbone.settings import Settings
 from tests.benanza.conftest import PROGRAM, Benanza, environment, without_progress
 from tests.benanza.data_folder import settings_in
 from tests.benanza.embedded_run import FoundBounds, comparable, run_embedded
+from tests.benanza.processes import until
 from tests.shared import copied
 
 pytestmark = pytest.mark.integration
@@ -56,6 +56,13 @@ def taken(settings: Settings) -> Iterator[None]:
 def bounds(settings: Settings) -> FoundBounds:
     with known_store(settings) as store:
         return comparable(store)
+
+
+def results(data: Path) -> int:
+    """How many there are, read past the program."""
+    with closing(sqlite3.connect(data / "events.sqlite")) as db:
+        (found,) = db.execute("SELECT count() FROM events WHERE topic = 'results'").fetchone()
+        return int(found)
 
 
 def files(folder: Path) -> dict[Path, bytes]:
@@ -157,13 +164,6 @@ def test_bounds_history_and_sql_answer_while_a_run_is_at_work(
 ) -> None:
     """And the run takes no notice."""
     model = "zoo:densenet121"
-    run = subprocess.Popen(
-        [PROGRAM, "run", model, "--data", data, "--format", "json"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment(tmp_path),
-    )
 
     def said(*command: str) -> dict[str, Any]:
         done = benanza(*command, "--data", data, "--format", "json")
@@ -171,22 +171,32 @@ def test_bounds_history_and_sql_answer_while_a_run_is_at_work(
         found: dict[str, Any] = json.loads(done.stdout)
         return found
 
-    deadline = time.monotonic() + 60
-    first = said("status", "squeezenet")["runners"][0]["done"]
-    while said("status")["runners"][0]["done"] < first + 2:
-        assert run.poll() is None, run.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    assert said("status")["at_work"] is True
+    def measured() -> int:
+        with known_store(settings_in(data)) as store:
+            (row,) = store.query("SELECT count() AS layers FROM best_measurements")
+            return int(row["layers"])
+
+    layers, events = measured(), results(data)
+    first = said("status")["runners"][0]["done"]
+    run = subprocess.Popen(
+        [PROGRAM, "run", model, "--data", data, "--format", "json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(tmp_path),
+    )
+    until(lambda: results(data) >= events + 2 or run.poll() is not None, every_s=0.1)
+    assert run.poll() is None, run.communicate()
+    status = said("status")
+    assert status["at_work"] is True
+    assert status["runners"][0]["done"] >= first + 2
     found = {each["model"]: each for each in said("bounds")["bounds"]}
     assert found["squeezenet"]["partial"] is False
     assert found["densenet121"]["partial"] is True
     assert said("history", model)["history"]
     times = [time for layer in said("layers", model)["layers"] for time in layer["times"]]
     assert {time["us"] is None for time in times} == {True, False}
-    with known_store(settings_in(data)) as store:
-        rows = store.query("SELECT count() AS layers FROM best_measurements")
-    assert rows[0]["layers"] > first
+    assert measured() > layers
     assert run.poll() is None, "it should have been at work all the while"
     run.send_signal(signal.SIGINT)
     output, errors = run.communicate(timeout=480)

@@ -22,13 +22,15 @@ g (float[2, 4, 14, 14] x) => (float[2, 10] y)
  float[8, 1, 1] f = ["location": "f"], float[10, 24] u = ["location": "u"],
  float[10] c = ["location": "c"], int64[5] split = {0, 2, 4, 7, 7},
  int64[4] whole = {0, 8, 7, 7}, int64[2] rows = {0, -1}> {
-    conv = Conv <group = 2, pads = [1, 1, 1, 1], kernel_shape = [3, 3]> (x, w, b)
+    conv = Conv <auto_pad = "NOTSET", group = 2, kernel_shape = [3, 3], pads = [1, 1, 1, 1]>
+      (x, w, b)
     norm = BatchNormalization <epsilon = 0.001> (conv, s, b, m, v)
     scaled = Mul(norm, f)
     moved = Add(scaled, f)
     relu = Relu(moved)
     lrn = LRN <size = 5, alpha = 0.01, beta = 0.75, bias = 2.0> (relu)
-    max = MaxPool <kernel_shape = [3, 3], strides = [2, 2], pads = [0, 0, 1, 1]> (lrn)
+    max = MaxPool <kernel_shape = [3, 3], strides = [2, 2], pads = [0, 0, 1, 1], ceil_mode = 0,
+                   dilations = [1, 1], storage_order = 0> (lrn)
     grouped = Reshape(max, split)
     swapped = Transpose <perm = [0, 2, 1, 3, 4]> (grouped)
     shuffled = Reshape(swapped, whole)

@@ -16,6 +16,7 @@ from benanza.looking.stored_bound import StoredBound
 from benanza.results.explain import Explanation
 from benanza.tasks import solve as solving
 from benanza.tasks import write_tasks as writing
+from benanza.tasks.light import light_of
 from benanza.tasks.task import read_task
 from benanza_backbone.event_log.readable import events_of
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
@@ -168,13 +169,27 @@ def test_bounds_fall_history_says_by_whom_and_an_undo_takes_it_back(
     assert ", by alice: reference.py " in history[-1]
 
     times[:] = [first["light_us"] * 0.9] * 5
-    done = benanza("solve", *arguments)
-    assert done.returncode == 1
-    assert "nothing takes less than" in done.stderr
+    document = first["folder"] / "task.json"
+    for light_us in (first["light_us"], 0.0, None):  # What a file says is nobody's concern.
+        document.write_text(json.dumps(json.loads(document.read_text()) | {"light_us": light_us}))
+        done = benanza("solve", *arguments)
+        assert done.returncode == 1
+        assert "nothing takes less than" in done.stderr
 
     done = benanza("import", "--undo", kernel, "--data", data)
     assert done.stdout == "took back 1 measurement\n"
     assert sequential_us() == before_us
+
+
+def test_light_is_that_of_the_task_by_the_ceilings_of_the_system(
+    data: Path, tasks: list[dict[str, Any]]
+) -> None:
+    with SqliteEventLog(data / "events.sqlite") as log:
+        for written in tasks:
+            task = read_task(written["folder"])
+            light = light_of(log, task.system_id, task.layer, task.precision)
+            assert light.us == pytest.approx(task.light_us, rel=1e-6)
+            assert light.limited_by == task.limited_by
 
 
 def test_what_can_not_be_tried_is_told_in_one_line(

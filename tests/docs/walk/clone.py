@@ -29,10 +29,18 @@ exec {clone}/.venv/bin/python -m tests.backbone.clickhouse.clickhouse_$program "
 """
 
 
+QUICK = """\
+#!/bin/sh
+# Benanza's program, but for how long it times a layer.
+exec python -m tests.benanza.quick_program "$@"
+"""
+
+
 class FreshClone:
     """The working tree as a commit of it would be, below a folder; `folder` is where.
 
-    With `installed` it has the Python environment and the jars of Kafka that are here already.
+    With `installed` it has the Python environment and the jars of Kafka that are here already, and
+    its runner times each layer for moments.
     """
 
     def __init__(self, machine: Path, *, installed: bool) -> None:
@@ -44,11 +52,13 @@ class FreshClone:
             folder.mkdir(parents=True)
         self._copy()
         self._environment = self._empty()
+        self._replaced = {
+            "make kafka": f"deploy/kafka/run data/kafka {self.ports[9092]}",
+            "/benanza\n": "/benanza?compress=false\n",  # which the stand-in has not
+        }
         if installed:
             self._install()
-        program = self._home / "bin" / "clickhouse"
-        program.write_text(CLICKHOUSE.format(clone=self.folder, port=self.ports[8123]))
-        program.chmod(0o755)
+        self._put_program("clickhouse", CLICKHOUSE.format(clone=self.folder, port=self.ports[8123]))
         self._adapt_prometheus()
 
     def shell(self) -> Shell:
@@ -57,11 +67,7 @@ class FreshClone:
 
     def here(self, lines: str) -> str:
         """The lines with ports that are free: other tests have brokers, too."""
-        replaced = {
-            "make kafka": f"deploy/kafka/run data/kafka {self.ports[9092]}",
-            "/benanza\n": "/benanza?compress=false\n",  # which the stand-in has not
-        }
-        for old, new in replaced.items():
+        for old, new in self._replaced.items():
             assert lines.count(old) <= 1, old
             lines = lines.replace(old, new)
         named = "|".join(map(str, PORTS))
@@ -92,6 +98,13 @@ class FreshClone:
         project = tomllib.loads((self.folder / "pyproject.toml").read_text("utf-8"))
         folders = project["tool"]["hatch"]["build"]["dev-mode-dirs"]
         self._environment["PYTHONPATH"] = ":".join(str(self.folder / each) for each in folders)
+        self._put_program("quick-benanza", QUICK)
+        self._replaced["benanza serve runner"] = "quick-benanza serve runner"
+
+    def _put_program(self, name: str, script: str) -> None:
+        program = self._home / "bin" / name
+        program.write_text(script)
+        program.chmod(0o755)
 
     def _adapt_prometheus(self) -> None:
         """It looks every second, at the ports that the services have here."""

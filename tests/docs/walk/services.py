@@ -22,7 +22,7 @@ def start(clone: FreshClone, shell: Shell) -> None:
 
 def wait(shell: Shell) -> None:
     """Until the model has its bounds."""
-    shell.run(f"until {LOOK} | grep --word-regexp full; do sleep 2; done")
+    shell.run(f"until {LOOK} | grep --word-regexp full; do sleep 5; done")
     said = shell.said()
     for service in SERVICES:
         assert f"serving {service}:" in said, said

@@ -1,5 +1,6 @@
 """Candidates of made-up libraries are checked and timed, and cost nothing but themselves."""
 
+import time
 from math import inf
 from pathlib import Path
 
@@ -29,11 +30,17 @@ def quiet() -> Load:
 
 
 def found(
-    *libraries: MadeUpLibrary, layer: Layer = RELU, fastest_us: float = inf
+    *libraries: MadeUpLibrary,
+    layer: Layer = RELU,
+    fastest_us: float = inf,
+    spent_s: float = 0.0,
 ) -> dict[str, Found]:
-    search = LibrarySearch(libraries, Rules(FEW, FEW), Guard(None, 60, lambda: None), quiet)
+    search = LibrarySearch(libraries, Rules(FEW, FEW), Guard(None, 60, lambda: None), quiet, 60.0)
     work = CpuWork(layer, layer_model(layer), "fp32", 1, Borders("NCHW", (MAP,), (MAP,)))
-    return {each.variant.algorithm: each for each in search.found(work, layer, "a", fastest_us)}
+    began_s = time.monotonic() - spent_s
+    return {
+        each.variant.algorithm: each for each in search.found(work, layer, "a", fastest_us, began_s)
+    }
 
 
 def test_the_close_ones_are_timed_in_full_as_often_as_they_may_be_copied() -> None:
@@ -63,6 +70,16 @@ def test_each_failure_is_stored_with_its_reason() -> None:
     assert failures["wrong"].startswith("wrong result: it is off by ")
     assert failures["fails"] == "out of luck"
     assert failures["right"] == ""
+
+
+def test_none_is_begun_that_has_less_than_its_share_of_the_layers_time() -> None:
+    """It would be running when the layer's time is over, and never be tried again."""
+    library = MadeUpLibrary({"right": 20.0})
+    assert found(library, spent_s=39.0)["right"].variant.median_us
+    library.opened.clear()
+    one = found(library, spent_s=41.0)["Relu"].variant
+    assert one.failure.startswith("not tried: the layer had taken 41 s of 60 s; raise ")
+    assert not library.opened
 
 
 def test_one_library_does_not_cost_another() -> None:

@@ -19,7 +19,8 @@ SIGNATURE = Signature(
 
 def arrays_of(memory: SharedMemory) -> list[Array]:
     """All arrays of the memory."""
-    return [*memory.inputs, *memory.outputs, *memory.copies, *memory.pools]
+    pools = [pool for pool in memory.pools if pool is not None]
+    return [*memory.inputs, *memory.outputs, *memory.copies, *pools]
 
 
 def test_both_sides_see_what_either_writes() -> None:

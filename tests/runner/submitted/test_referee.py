@@ -85,16 +85,14 @@ def run(x, w, y):
         f"""
 import time
 import numpy as np
-calls, begun, seen = 0, 0.0, None
+begun = last = 0.0
 def run(x, w, y):
-    global calls, begun, seen
-    marks = x[0, 0], x[8, 40], x[16, 20], x[31, 47]
-    if seen is None or sum(a != b for a, b in zip(marks, seen)) > 2:  # new inputs
-        calls = 0
-    calls, seen = calls + 1, marks
-    if calls == 2:
-        begun = time.perf_counter()
-    if calls == 1 or time.perf_counter() - begun > 0.0003:
+    global begun, last
+    now = time.perf_counter()
+    new, last = now - last > 0.0003, now  # it takes a while to draw other inputs
+    if new:
+        begun = now
+    if new or now - begun > 0.0003:
         y[...] = {RIGHT}
 """,
         "wrong result",
@@ -114,9 +112,10 @@ def run(x, w, y):
     ),
     "ends windows itself": (
         f"""
-import sys
+import ctypes
 import numpy as np
-frame = sys._getframe()
+ctypes.pythonapi.PyEval_GetFrame.restype = ctypes.c_void_p
+frame = ctypes.cast(ctypes.pythonapi.PyEval_GetFrame(), ctypes.py_object).value
 while "bench" not in frame.f_locals:
     frame = frame.f_back
 stop = frame.f_locals["bench"]._memory.stop
@@ -125,6 +124,32 @@ def run(x, w, y):
     stop[0] = 1
 """,
         "it ended a window itself",
+    ),
+    "looks for frames while it is loaded": (
+        HONEST + "import inspect; inspect.currentframe().f_back",
+        "it looks into the interpreter",
+    ),
+    "writes a file while it is loaded": (
+        HONEST
+        + """
+try:
+    open("/dev/shm/kept", "w")
+except OSError:
+    pass
+""",
+        "it writes a file (open)",
+    ),
+    "starts a program while it is loaded": (
+        HONEST + "import os; os.system('true')",
+        "it starts a program",
+    ),
+    "starts a thread while it is loaded": (
+        HONEST + "import threading, time; threading.Thread(target=time.sleep, args=(9,)).start()",
+        "it starts a thread while it is loaded",
+    ),
+    "replaces a function of NumPy while it is loaded": (
+        HONEST + "np.copyto = lambda *_: None",
+        "it replaced numpy.copyto",
     ),
     "takes over the loop": (
         HONEST
@@ -158,15 +183,16 @@ def run(x, w):
     ),
     "claims any number of calls": (
         f"""
-import os, struct, sys
+import os, struct, sys, time
 import numpy as np
 from benanza_runner.submitted.messages import CallsMade, encoder
 answer = encoder.encode(CallsMade(10**15))
-calls = 0
+last = 0.0
 def run(x, w):
-    global calls
-    calls += 1
-    if calls == 4:  # after both tries, and the call before the first window
+    global last
+    now = time.perf_counter()
+    within_a_window, last = now - last < 0.0003, now
+    if within_a_window:
         os.write(int(sys.argv[1]), struct.pack("!I", len(answer)) + answer)
     return {RIGHT}
 """,
@@ -259,7 +285,7 @@ def run(x, w):
     ),
     "asks the network": (
         "import socket; socket.create_connection(('127.0.0.1', 9))",
-        "PermissionError",
+        "it uses the network",
     ),
     "takes too long": (
         "import time\ndef run(x, w): time.sleep(60)",
@@ -297,6 +323,20 @@ def test_a_right_kernel_is_timed(tmp_path: Path) -> None:
     assert not timed.unconfined
 
 
+def test_what_it_imports_may_do_what_modules_do(tmp_path: Path) -> None:
+    imports = """
+import concurrent.futures, dataclasses, enum, inspect, typing, unittest.mock
+import numpy.testing
+@dataclasses.dataclass
+class Size: rows: int
+class Row(typing.NamedTuple): x: int
+class Side(enum.Enum): LEFT = 1
+pool = concurrent.futures.ThreadPoolExecutor(1)
+"""
+    with pytest.raises(RefusedError, match="it wrote nothing to y3"):
+        judge(tmp_path, imports + "def run(x, w, y): pass")
+
+
 def test_what_it_sleeps_counts(tmp_path: Path) -> None:
     source = f"import time\nimport numpy as np\ndef run(x, w): time.sleep(0.003); return {RIGHT}"
     assert min(judge(tmp_path, source).samples_us) > 2_000
@@ -326,6 +366,20 @@ def test_cheats_are_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(RefusedError) as refused:
         judge(tmp_path, source)
     assert any(one in str(refused.value) for one in reason.split(" | "))
+
+
+def test_nothing_of_a_call_is_of_use_to_the_next(tmp_path: Path) -> None:
+    """A kernel that computed anew only what changed would be right, and compute everything."""
+    source = f"""
+import numpy as np
+before = np.zeros((32, 48), np.float32)
+def run(x, w, y):
+    if (x == before).mean() > 0.01:
+        raise ValueError("a part of the input is as it was")
+    before[...] = x
+    y[...] = {RIGHT}
+"""
+    assert judge(tmp_path, source).calls > 100
 
 
 C_KERNEL = """

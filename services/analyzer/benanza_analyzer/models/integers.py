@@ -6,6 +6,7 @@ layers. The store's view `layer_rates` goes by the same names.
 """
 
 from benanza_schemas.events import Group, LayerSummary
+from benanza_schemas.layer import Layer
 
 _OF_INTEGERS = ("QLinear", "QOrdered", "QAttention", "QGemm", "QMoE", "DynamicQuantize")
 """How the names of such operators begin; ONNX Runtime's own ones among them."""
@@ -13,6 +14,8 @@ _OF_INTEGERS = ("QLinear", "QOrdered", "QAttention", "QGemm", "QMoE", "DynamicQu
 _INTEGER = ("Integer", "NBits", "Float8", "Fp8")
 """What the names of others contain: MatMulInteger, MatMulIntegerToFloat, MatMulNBits, GemmFloat8.
 """
+
+_BETWEEN_INTEGERS = ("QuantizeLinear", "DequantizeLinear")
 
 QUANTISED = "quantised"
 """How the rules of groups end that ingest proposes of operators on quantised values."""
@@ -22,4 +25,14 @@ def computes_with_integers(layer: LayerSummary | Group) -> bool:
     """Whether a layer or a group may compute with integers."""
     if isinstance(layer, Group):
         return layer.rule.endswith(QUANTISED)
-    return layer.op.startswith(_OF_INTEGERS) or any(part in layer.op for part in _INTEGER)
+    return _named_so(layer.op)
+
+
+def may_compute_with_integers(layer: Layer) -> bool:
+    """The same of a layer's graph, where its operators are known, and not who proposed them."""
+    names = [operator.op_type for operator in layer.operators]
+    return any(_named_so(name) or name.endswith(_BETWEEN_INTEGERS) for name in names)
+
+
+def _named_so(op: str) -> bool:
+    return op.startswith(_OF_INTEGERS) or any(part in op for part in _INTEGER)

@@ -65,7 +65,7 @@ def fetch(
     location = location_of(model)
     with opened(location, allowed) as read:
         content, digest, whole = read_model(
-            read if copy is None else _copied(read, copy),
+            read if copy is None else copied(read, copy),
             location.where,
             limits,
             sha256,
@@ -104,7 +104,9 @@ def read_whole(asked: str, limits: Limits) -> bytes:
         return _up_to(_Hashed(read, location.where, limits), limits.model_bytes)
 
 
-def _copied(read: Read, copy: Callable[[bytes], object]) -> Read:
+def copied(read: Read, copy: Callable[[bytes], object]) -> Read:
+    """Reads the same, and gives `copy` each part of it."""
+
     def copying(most: int) -> bytes:
         chunk = read(most)
         copy(chunk)

@@ -34,12 +34,16 @@ _SIZES = {1: 8, 5: 4}
 class Source:
     """Bytes that are read from a start to an end. `position` counts those that were taken.
 
-    `read` returns up to so many bytes, and none at the end.
+    `read` returns up to so many bytes, and none at the end. `forward` leaves so many out, where
+    that can be done without reading them.
     """
 
-    def __init__(self, read: Callable[[int], bytes]) -> None:
+    def __init__(
+        self, read: Callable[[int], bytes], forward: Callable[[int], object] | None = None
+    ) -> None:
         self.position = 0
         self._read = read
+        self._forward = forward
         self._chunk = memoryview(b"")
 
     def at_end(self) -> bool:
@@ -57,8 +61,14 @@ class Source:
         return b"".join(parts)
 
     def skip(self, size: int) -> None:
-        """Leaves the next bytes out. Raises `DecodeError` if there are fewer."""
+        """Leaves the next bytes out. Raises `DecodeError` if there are fewer, unless it goes
+        forward.
+        """
         end = self.position + size
+        if self._forward is not None and size > len(self._chunk):
+            self._forward(size - len(self._chunk))
+            self._chunk = memoryview(b"")
+            self.position = end
         while self.position < end:
             self._next(end - self.position)
 
@@ -104,7 +114,7 @@ def _message(
     data_bytes = 0
     while not source.at_end() if end is None else source.position < end:
         stripper.count_field()
-        head, number, size, number_bytes = _head(source)
+        head, number, size, number_bytes = head_of(source)
         inner = kind.messages.get(number)
         if end is not None and source.position + size > end:
             raise DecodeError("a field is longer than its message")
@@ -132,7 +142,7 @@ def _message(
     return left
 
 
-class _Head(NamedTuple):
+class FieldHead(NamedTuple):
     """What stands before a field's content, the field's number, and the size of its content. A
     number of any length stands in the head, and is `number_bytes` long there.
     """
@@ -143,16 +153,17 @@ class _Head(NamedTuple):
     number_bytes: int = 0
 
 
-def _head(source: Source) -> _Head:
+def head_of(source: Source) -> FieldHead:
+    """The head of the next field of a message. Raises `DecodeError` for what isn't protobuf."""
     tag = source.varint()
     number, wire_type = tag >> 3, tag & 7
     match wire_type:
         case 0:
             value = varint(source.varint())
-            return _Head(varint(tag) + value, number, 0, len(value))
+            return FieldHead(varint(tag) + value, number, 0, len(value))
         case 1 | 5:
-            return _Head(varint(tag), number, _SIZES[wire_type])
+            return FieldHead(varint(tag), number, _SIZES[wire_type])
         case 2:
             size = source.varint()
-            return _Head(varint(tag) + varint(size), number, size)
+            return FieldHead(varint(tag) + varint(size), number, size)
     raise DecodeError(f"there is no wire type {wire_type}")

@@ -1,5 +1,6 @@
 """Candidates of the libraries on a CPU are checked and timed, as ONNX Runtime's own forms are."""
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from statistics import median
 from typing import NamedTuple
@@ -32,6 +33,11 @@ one call tells no more of a small layer.
 
 FIRST_CALLS = 3
 
+SHARE_OF_CANDIDATE = 1 / 3
+"""Of the time for a layer a candidate may take so much, and is tried only if that is left. So none
+is running when the layer's time is over, and is taken for what took it, that hadn't had its share.
+"""
+
 
 class Rules(NamedTuple):
     """How the candidates are screened, one layer in a call, and timed in full."""
@@ -57,8 +63,8 @@ class LibrarySearch:
     """Checks and times what these libraries offer, one candidate after the other.
 
     One candidate is open at a time: the threads of another one could wait for work on the same
-    cores. The guard keeps candidates from being tried again that ended a process. `load`
-    reads how busy the machine is.
+    cores. The guard keeps candidates from being tried again that ended a process, or took longer
+    than their share of the `seconds` of a layer. `load` reads how busy the machine is.
     """
 
     def __init__(
@@ -67,19 +73,26 @@ class LibrarySearch:
         rules: Rules,
         guard: Guard,
         load: Callable[[], Load],
+        seconds: float,
     ) -> None:
         self._libraries = tuple(libraries)
         self._rules = rules
         self._guard = guard
         self._load = load
+        self._seconds = seconds
+        self._began_s = 0.0
 
-    def found(self, work: CpuWork, exact: Layer, name: str, fastest_us: float) -> list[Found]:
+    def found(
+        self, work: CpuWork, exact: Layer, name: str, fastest_us: float, began_s: float
+    ) -> list[Found]:
         """All ways in which the libraries run the layer, or why they don't.
 
         The reference is computed of `exact`, the layer with the types that it was ingested with.
         `name` tells this work from other work. `fastest_us` is the best time of the layer so far,
-        in microseconds, and infinite if there is none.
+        in microseconds, and infinite if there is none. `began_s` is when the layer was begun, by
+        `time.monotonic`.
         """
+        self._began_s = began_s
         if not self._libraries:
             return []
         try:
@@ -110,6 +123,8 @@ class LibrarySearch:
         title = work.layer.title()
         if self._guard.blocklisted(watched):
             return [refused(library.library, title, "", BLOCKLISTED)]
+        if too_late := self._too_late():
+            return [refused(library.library, title, "", too_late)]
         try:
             with self._guard.watching(watched):
                 return list(library.candidates(work))
@@ -129,8 +144,8 @@ class LibrarySearch:
         if isinstance(offered, Variant):
             return offered
         watched = _named(name, offered)
-        if self._guard.blocklisted(watched):
-            return _failed(offered, BLOCKLISTED)
+        if reason := BLOCKLISTED if self._guard.blocklisted(watched) else self._too_late():
+            return _failed(offered, reason)
         try:
             empty_us = library.empty_call_us(work.threads)
             with self._guard.watching(watched), offered.open(1) as calls:
@@ -155,6 +170,8 @@ class LibrarySearch:
             if times.stopped_by != StoppedBy.PRUNED:
                 times = times._replace(stopped_by=StoppedBy.SCREENED)
             return _found(candidate, times)
+        if self._too_late():
+            return _found(candidate, times._replace(stopped_by=StoppedBy.SCREENED))
         weights = sum(array.nbytes for array in work.model.constants.values())
         copies = min(copies_for(once_us, weights), candidate.most_copies)
         try:
@@ -163,6 +180,16 @@ class LibrarySearch:
         except Exception as error:  # noqa: BLE001  # as above
             return Found(_failed(candidate, error), candidate.borders)
         return _found(candidate, times)
+
+    def _too_late(self) -> str:
+        """Why no candidate may be begun any more; empty if one may."""
+        spent_s = time.monotonic() - self._began_s
+        if spent_s <= self._seconds * (1 - SHARE_OF_CANDIDATE):
+            return ""
+        return (
+            f"not tried: the layer had taken {spent_s:.0f} s of {self._seconds:g} s; "
+            "raise BENANZA_BENCHMARK_TIMEOUT_S, and retry"
+        )
 
 
 def _found(candidate: CpuCandidate, times: TimedCopies) -> Found:

@@ -105,7 +105,7 @@ class CpuLayer:
         self, layer: Layer, given: Mapping[int, Array], precision: Precision, threads: int
     ) -> None:
         self._layer = layer
-        self._given = given
+        self._given = {**_known(layer), **given}
         if _in_numpy(layer):
             return
         model = layer_model(_rounded_constants(_exact(layer), precision))
@@ -208,10 +208,15 @@ def _values(layer: Layer, model: LayerModel) -> dict[int, Array]:
     given = model.constants | model.inputs
     values = {index: given[f"t{index}"] for index in layer.inputs() if f"t{index}" in given}
     for index in layer.inputs():
-        tensor = layer.tensors[index]
-        if tensor.value is None and index not in values:  # The model itself holds small weights.
-            values[index] = random_value(layer, index)
-        elif tensor.value is not None:
-            flat = np.frombuffer(tensor.value, numpy_dtype(tensor.dtype))
-            values[index] = flat.reshape(tensor.shape)
-    return values
+        if layer.tensors[index].value is None and index not in values:
+            values[index] = random_value(layer, index)  # The model itself holds small weights.
+    return values | _known(layer)
+
+
+def _known(layer: Layer) -> dict[int, Array]:
+    """The constants of known values, by position."""
+    return {
+        index: np.frombuffer(tensor.value, numpy_dtype(tensor.dtype)).reshape(tensor.shape)
+        for index in layer.inputs()
+        if (tensor := layer.tensors[index]).value is not None
+    }

@@ -1,13 +1,15 @@
 """A runtime in a process of its own, which may crash, hang or run out of memory."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from typing import NamedTuple, Self, TypeVar
 
 import msgspec
 
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.worker.process import WorkerError, WorkerProcess
+from benanza_runner.isolation.device_turn import DeviceTakenError, DeviceTurn
 from benanza_runner.isolation.memory import PROCESS_BYTES, SHARE, free_bytes, needed_bytes
 from benanza_runner.isolation.messages import (
     MOST_REPLY_BYTES,
@@ -70,17 +72,19 @@ class IsolatedRuntime(Runtime):
 
     Another worker takes the place of one that ended, and of one in which everything takes longer
     than when it started. Memory is limited to `memory_bytes`, by default to a share of what is
-    free. Close it, or use it in a `with` statement. Raises `RuntimeStartError` where the runtime
-    can't be made.
+    free. It asks the worker in `turn`, if given: the time limits begin then. Close it, or use it
+    in a `with` statement. Raises `RuntimeStartError` where the runtime can't be made.
     """
 
     def __init__(
         self,
         runtime: str,
-        arguments: Mapping[str, str | int | bool] | None = None,
+        arguments: Mapping[str, str | int | float | bool] | None = None,
         limits: WorkerLimits | None = None,
         memory_bytes: int | None = None,
+        turn: DeviceTurn | None = None,
     ) -> None:
+        self._turn = turn
         self._memory_bytes = memory_bytes or int(free_bytes() * SHARE)
         self._start_message = Start(runtime, dict(arguments or {}), self._memory_bytes)
         self._limits = limits or WorkerLimits()
@@ -108,6 +112,8 @@ class IsolatedRuntime(Runtime):
         once no thread waits.
         """
         self._stopped = True
+        if self._turn is not None:
+            self._turn.stop()
         if self._worker is not None:
             self._worker.kill()
 
@@ -120,7 +126,8 @@ class IsolatedRuntime(Runtime):
         return self._description().cache_bytes
 
     def _description(self) -> Described:
-        self._started()
+        with self._in_turn():
+            self._started()
         if self._described is None:
             raise AssertionError("a started worker has described its system")
         return self._described
@@ -210,13 +217,22 @@ class IsolatedRuntime(Runtime):
         )
 
     def _ask(self, request: Request, seconds: float) -> Reply:
-        worker = self._started()
+        with self._in_turn():
+            worker = self._started()
+            try:
+                return _answer(worker, request, seconds)
+            except WorkerError:
+                self._worker = None
+                self._unless_stopped()
+                raise
+
+    @contextmanager
+    def _in_turn(self) -> Iterator[None]:
         try:
-            return _answer(worker, request, seconds)
-        except WorkerError:
-            self._worker = None
-            self._unless_stopped()
-            raise
+            with self._turn or nullcontext():
+                yield
+        except DeviceTakenError as error:
+            raise RuntimeStartError(f"{self._start_message.runtime} was stopped") from error
 
     def _unless_stopped(self) -> None:
         if self._stopped:
@@ -225,7 +241,9 @@ class IsolatedRuntime(Runtime):
     def _started(self) -> WorkerProcess:
         self._unless_stopped()
         if self._worker is None:
-            worker = self._worker = WorkerProcess(WORKER_MODULE, _environment())
+            worker = self._worker = WorkerProcess(
+                WORKER_MODULE, _environment(), files=self._turn.files if self._turn else ()
+            )
             if self._stopped:  # Meanwhile, so that this one wasn't ended.
                 worker.kill()
             try:

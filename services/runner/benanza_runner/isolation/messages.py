@@ -15,7 +15,7 @@ class Start(msgspec.Struct, frozen=True, tag=True):
     """
 
     runtime: str
-    arguments: dict[str, str | int | bool]
+    arguments: dict[str, str | int | float | bool]
     memory_bytes: int
 
 

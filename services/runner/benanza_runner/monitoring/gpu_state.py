@@ -72,6 +72,18 @@ def gpu_state() -> GpuState | None:
         )
 
 
+def gpu_memory() -> tuple[int, int]:
+    """The memory of the visible GPU and what is free of it now, in bytes; zeros where that can't
+    be read.
+    """
+    with nvidia.management_library() as (nvml, device):
+        if nvml is None:
+            return 0, 0
+        # NVML's nvmlMemory_t: total, free, used.
+        read = _read(nvml, "GetMemoryInfo", device, into=(ctypes.c_ulonglong * 3)())
+        return (read[0], read[1]) if read else (0, 0)
+
+
 def _read(
     nvml: ctypes.CDLL, function: str, device: ctypes.c_void_p, *arguments: int, into: Any
 ) -> Any | None:

@@ -18,7 +18,7 @@ from benanza_runner.ceilings import measured_ceilings
 from benanza_runner.cpu import available_cores, cpu_name
 from benanza_runner.cpu_libraries.cpu_library import Borders, CpuLibrary, CpuWork
 from benanza_runner.cpu_libraries.installed import installed_libraries
-from benanza_runner.cpu_libraries.library_search import LibrarySearch, Rules
+from benanza_runner.cpu_libraries.library_search import SHARE_OF_CANDIDATE, LibrarySearch, Rules
 from benanza_runner.cuda.search.guard import Guard
 from benanza_runner.machine_load import machine_load
 from benanza_runner.measuring.busy import (
@@ -66,9 +66,6 @@ interval of the median grows as the square root of the time shrinks.
 SCREENING = Rule(warm_up_us=500, samples=5, least_us=0, few_samples=2, cap_us=20_000, max_samples=5)
 """A few samples tell which of two layouts is the faster."""
 
-VARIANT_SECONDS = 50.0
-"""A library's candidate that takes longer ends the process. A layer may take ten seconds more."""
-
 
 class _Own(NamedTuple):
     """What ONNX Runtime takes for a layer: the borders of its form with feature maps as ONNX has
@@ -93,7 +90,8 @@ class OnnxRuntime(Runtime):
     by operator, on CPUs only. `load` reads how busy the machine is.
 
     On a CPU, `libraries` offer candidates beside it; `all` are those that are installed. They are
-    checked against ONNX Runtime's result in float32. `journal` is the file of a `Guard` for them.
+    checked against ONNX Runtime's result in float32. `journal` is the file of a `Guard` for them,
+    which ends the process where one takes more than its share of the `seconds` of a layer.
     """
 
     def __init__(
@@ -103,6 +101,7 @@ class OnnxRuntime(Runtime):
         load: Callable[[], Load] = machine_load,
         libraries: Sequence[CpuLibrary] | CpuLibraries = "all",
         journal: str = "",
+        seconds: float = 60.0,
     ) -> None:
         self._device = device
         self._threads = threads or available_cores()
@@ -113,8 +112,11 @@ class OnnxRuntime(Runtime):
         if libraries == "all" and device == "cpu":
             libraries = installed_libraries()
         self._libraries = () if isinstance(libraries, str) else tuple(libraries)
-        guard = Guard(Path(journal) if journal else None, VARIANT_SECONDS, lambda: None)
-        self._others = LibrarySearch(self._libraries, Rules(SCREENING, RULE), guard, load)
+        guard = Guard(
+            Path(journal) if journal else None, seconds * SHARE_OF_CANDIDATE, lambda: None
+        )
+        rules = Rules(SCREENING, RULE)
+        self._others = LibrarySearch(self._libraries, rules, guard, load, seconds)
         self._slowdown = SlowdownDetector(empty_calls(CPU, 1, SLOWDOWN_CALLS), SLOWDOWN_TOLERANCE)
 
     def _provider(self, precision: Precision) -> Provider:
@@ -181,9 +183,9 @@ class OnnxRuntime(Runtime):
         environment = _environment()
         self._conversions.settle(stable=False)  # What a layer before left that failed.
         load = self._load()
-        started = time.perf_counter()
+        started, began_s = time.perf_counter(), time.monotonic()
         own = self._own(layer, model, precision)
-        others = self._others_variants(layer, model, precision, own)
+        others = self._others_variants(layer, model, precision, own, began_s)
         if own.failure and not others:
             return Outcome(failure=own.failure)
         variants = [*own.timed, *others]
@@ -232,7 +234,7 @@ class OnnxRuntime(Runtime):
         return [], []
 
     def _others_variants(
-        self, layer: Layer, model: LayerModel, precision: Precision, own: _Own
+        self, layer: Layer, model: LayerModel, precision: Precision, own: _Own, began_s: float
     ) -> list[Variant]:
         """What the other libraries take for the layer, as variants, or why they don't run it."""
         work = CpuWork(retyped(layer, precision), model, precision, self._threads, own.borders)
@@ -242,7 +244,7 @@ class OnnxRuntime(Runtime):
             variant
             if variant.failure
             else _with_changes(variant, self._conversions.around(borders))
-            for variant, borders in self._others.found(work, layer, name, fastest_us)
+            for variant, borders in self._others.found(work, layer, name, fastest_us, began_s)
         ]
 
     def _network(self, layer: Layer, model: LayerModel) -> Outcome:

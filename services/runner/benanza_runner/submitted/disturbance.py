@@ -1,55 +1,85 @@
-"""Changes inputs between any two calls of a kernel, so that no result can be used twice.
+"""Changes all inputs between any two calls of a kernel, so that no result, nor a part of one, can
+be used twice.
 
 The referee and the worker make the same changes, from the same seed. The referee so knows what the
 inputs have to be after some calls, and sees whether the kernel wrote to them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from benanza_runner.arrays import Array
 
-BLOCK = 4096
-"""So many elements are changed at a time, at most: that takes less than a microsecond."""
+BLOCK = 1 << 16
+"""Inputs are changed in blocks of so many elements, whose pool so stays in the caches."""
 
-SHARE = 16
-"""And at most one in so many, so that what is read stays where it is in the caches."""
-
-PLACES, SOURCES = 251, 256
-"""Into how many places, and how many blocks, are written in turn. Neither divides the other, so
-that it takes 64,256 changes until an input may be as it was.
+SHIFTS = 4096
+"""A block is elements of the input's pool, from one of so many places on: each element so changes
+its place by an amount that nobody knows before.
 """
 
+PLACES, PATTERNS = 251, 256
+"""So many of these places, and so many patterns of bits, are taken in turn. Neither divides the
+other, so that it takes 64,256 changes until an input may be as it was.
+"""
 
-def block_of(size: int) -> int:
-    """How many elements of so many are changed at a time, at least one."""
-    return max(1, min(BLOCK, size // SHARE))
+CHANGED_BITS = {"float64": 48, "float32": 19, "float16": 6, "bfloat16": 3}
+"""The last bits of the mantissa, of which a pattern negates some in all elements alike, by the type
+of floats. Four bits of the mantissa stay: an element stays within a sixteenth of what it was drawn
+as, and what was computed of it before is off by several hundredths.
+"""
+
+_Change = Callable[[int], None]
 
 
 def pool_size(size: int) -> int:
     """How many elements there have to be to change an input of so many."""
-    return block_of(size) + SOURCES - 1
+    return min(size, BLOCK) + SHIFTS - 1
 
 
 class Disturbance:
-    """Changes these arrays in turn, with elements of their pools, which have the same types."""
+    """Changes all these arrays at a time, to elements of their pools, which have the same types.
+    With None in the place of a pool an array stays as it is.
+    """
 
-    def __init__(self, arrays: Sequence[Array], pools: Sequence[Array], seed: int) -> None:
+    def __init__(self, arrays: Sequence[Array], pools: Sequence[Array | None], seed: int) -> None:
         random = np.random.default_rng(seed)
-        self._copy = np.copyto
-        self._pairs: list[tuple[list[Array], list[Array]]] = []
-        for array, pool in zip(arrays, pools, strict=True):
-            flat, block = array.reshape(-1), block_of(array.size)
-            starts = random.integers(0, array.size - block + 1, PLACES)
-            places = [flat[start : start + block] for start in starts.tolist()]
-            sources = [pool[start : start + block] for start in range(SOURCES)]
-            self._pairs.append((places, sources))
+        self._changes = [
+            _change(array.reshape(-1)[start : start + BLOCK], pool, random)
+            for array, pool in zip(arrays, pools, strict=True)
+            if pool is not None
+            for start in range(0, array.size, BLOCK)
+        ]
         self._count = 0
 
     def step(self) -> None:
         """Makes the next change."""
-        turn, which = divmod(self._count, len(self._pairs))
         self._count += 1
-        places, sources = self._pairs[which]
-        self._copy(places[turn % PLACES], sources[turn % SOURCES])
+        for change in self._changes:
+            change(self._count)
+
+    def skip(self, steps: int) -> None:
+        """Makes so many changes, of which only the last one counts."""
+        self._count += steps - 1
+        self.step()
+
+
+def _change(block: Array, pool: Array, random: np.random.Generator) -> _Change:
+    starts = random.integers(0, SHIFTS, PLACES).tolist()
+    bits = CHANGED_BITS.get(block.dtype.name)
+    if bits is None:
+        places = [pool[start : start + block.size] for start in starts]
+        copy = np.copyto
+        return lambda count: copy(block, places[count % PLACES])
+    unsigned: np.dtype[Any] = np.dtype(f"uint{8 * block.itemsize}")
+    drawn, result = pool.view(unsigned), block.view(unsigned)
+    places = [drawn[start : start + block.size] for start in starts]
+    patterns = list(random.integers(0, 1 << bits, PATTERNS).astype(unsigned))
+    negate = np.bitwise_xor
+
+    def change(count: int) -> None:
+        negate(places[count % PLACES], patterns[count % PATTERNS], out=result)
+
+    return change

@@ -25,7 +25,7 @@ class SharedMemory:
 
     `stop` has one byte, which the referee sets, and `begun` one that the worker sets after each
     call. `copies` are for the outputs as they are when a call returns. `pools` hold what inputs are
-    changed with, one for each that is no weight.
+    changed with, one for each that is no weight; None for one that stays as it is.
     """
 
     def __init__(self, path: Path, signature: Signature) -> None:
@@ -38,8 +38,10 @@ class SharedMemory:
             self.inputs = [self._array(file, operand) for operand in signature.inputs]
             self.outputs = [self._array(file, operand) for operand in signature.outputs]
             self.copies = [self._array(file, operand) for operand in signature.outputs]
-            changing = [operand for operand in signature.inputs if not operand.constant]
-            self.pools = [self._array(file, _pool(operand)) for operand in changing]
+            self.pools = [
+                None if operand.fixed else self._array(file, _pool(operand))
+                for operand in signature.changing
+            ]
 
     def _array(self, file: int, operand: KernelOperand) -> Array:
         size = _whole_pages(operand)
@@ -54,7 +56,7 @@ def shared_memory(signature: Signature) -> SharedMemory:
     enough.
     """
     operands = [*signature.inputs, *signature.outputs, *signature.outputs]
-    operands += [_pool(operand) for operand in signature.inputs if not operand.constant]
+    operands += [_pool(operand) for operand in signature.changing if not operand.fixed]
     size = PAGE + sum(map(_whole_pages, operands))
     file, name = mkstemp(prefix="benanza-", dir=IN_MEMORY if IN_MEMORY.is_dir() else None)
     try:

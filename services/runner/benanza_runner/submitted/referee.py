@@ -5,26 +5,28 @@ compute, the clock, and when it is to stop are here. Nobody in the worker's proc
 is the last of a window; of this one all outputs are compared, so that each call has to be right.
 Timed windows aren't short. So that none of their first calls is left out, there are others among
 them, as many, which end sooner, and whose results alone are looked at.
+
+All inputs are others at each call. Making them so takes part of a window; windows of calls that do
+nothing say how long.
 """
 
 import resource
 import secrets
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 
 from benanza_backbone.worker import frames
-from benanza_backbone.worker.process import WorkerError, WorkerProcess, decoded
+from benanza_backbone.worker.process import WorkerProcess, decoded
 from benanza_runner.arrays import Array
 from benanza_runner.machine_load import longest_wait_s, machine_load
 from benanza_runner.measuring.busy import Load as MachineLoad
 from benanza_runner.measuring.busy import as_environment, busy_between
-from benanza_runner.reasons import short_reason
+from benanza_runner.submitted.asked_worker import NOT_ASKED, AskedWorker, accepted
 from benanza_runner.submitted.disturbance import Disturbance
-from benanza_runner.submitted.draws import Draws
+from benanza_runner.submitted.draws import PLAIN, Draws, InputKind
 from benanza_runner.submitted.memory import SharedMemory, shared_memory
 from benanza_runner.submitted.messages import (
     MOST_BYTES,
@@ -32,11 +34,8 @@ from benanza_runner.submitted.messages import (
     Begin,
     Begun,
     CallsMade,
-    KernelRefused,
     LoadKernel,
     Prepare,
-    Reply,
-    Request,
     Run,
     Try,
     encoder,
@@ -45,16 +44,17 @@ from benanza_runner.submitted.messages import (
 from benanza_runner.submitted.outcome import KernelLimits, RefusedError, TimedKernel
 from benanza_runner.submitted.signature import Signature
 from benanza_runner.submitted.verdict import poison, why_written, why_wrong
-from benanza_runner.submitted.windows import TimedWindow, cpu_clock, overhead, samples_us
+from benanza_runner.submitted.windows import TimedWindow, overhead, samples_us
 from benanza_schemas.layer import Layer, Precision
-from benanza_schemas.one_line import one_line
 
 WORKER_MODULE = "benanza_runner.submitted.worker"
 
 TRIES = 2
-"""Calls that are only looked at, with other weights than those of the timed ones."""
+"""At least so many calls are only looked at, with other weights than those of the timed ones."""
 
 WARM_UP, FEW_WINDOWS, WINDOWS = 3, 10, 60
+"""Of each kind of inputs that is timed."""
+
 WINDOW_S = 0.002
 """About how long a timed window is; it ends at a time between half of it and one and a half."""
 
@@ -65,14 +65,17 @@ MOST_US = 1_000_000.0
 """There are fewer windows if they take so long together."""
 
 OVERHEADS = 8
-"""Windows without calls, and with calls that do nothing."""
+"""Windows without calls, and with calls that do nothing, before the kernel is loaded."""
+
+TURNS = 6
+"""After so many timed windows comes another with calls that do nothing: the machine may have become
+faster since the first ones.
+"""
 
 MOST_CALLS = 1e8
-"""In a second. Python calls nothing so often, and each is a change to be made here, too."""
+"""In a second. Python calls nothing so often."""
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-
-NOT_ASKED = "its process answered what it wasn't asked"
 
 LATE_S = 0.1
 """So long after a window it is looked whether a wrong result has become right since."""
@@ -101,7 +104,8 @@ def judged(
     before = _load()
     try:
         with WorkerProcess(WORKER_MODULE, environment) as worker:
-            timed = _Referee(draws, signature, precision, memory, worker, limits).judge(kernel)
+            asked = AskedWorker(worker, limits)
+            timed = _Referee(draws, signature, precision, memory, asked, limits).judge(kernel)
     finally:
         memory.path.unlink(missing_ok=True)
     busy = busy_between(before, _load())
@@ -121,7 +125,7 @@ class _Referee:
         signature: Signature,
         precision: Precision,
         memory: SharedMemory,
-        worker: WorkerProcess,
+        worker: AskedWorker,
         limits: KernelLimits,
     ) -> None:
         self._draws = draws
@@ -134,12 +138,14 @@ class _Referee:
         self._inputs: list[Array] = []
         self._pools: list[Array] = []
         """What these should be, where no kernel can write."""
+        self._empty: list[TimedWindow] = []
+        """Windows with calls that do nothing."""
         self._kept: list[Array] = []
         """The outputs as they were at the last answer, likewise."""
 
     def judge(self, kernel: Path) -> TimedKernel:
         """Checks and times it, without what is seen around that. Raises `RefusedError`."""
-        begun = self._ask(
+        begun = self._worker.ask(
             Begin(
                 kernel=str(kernel.absolute()),
                 memory=str(self._memory.path),
@@ -150,82 +156,95 @@ class _Referee:
         )
         self._memory.path.unlink()
         self._reweigh()
-        less = overhead(
-            [self._window(empty=True, stopped=True) for _ in range(OVERHEADS)],
-            [self._window(empty=True) for _ in range(OVERHEADS)],
-        )
-        self._ask(LoadKernel())
-        for _ in range(TRIES):
+        without = [self._window(PLAIN, empty=True, stopped=True) for _ in range(OVERHEADS)]
+        self._empty = [self._window(PLAIN, empty=True) for _ in range(OVERHEADS)]
+        self._worker.ask(LoadKernel())
+        kinds = (*self._draws.kinds, *self._draws.special_kinds)
+        for kind in kinds * -(-TRIES // len(kinds)):
             self._reweigh()
-            self._ask(Prepare())
-            self._renew()
-            self._ask(Try())
+            self._worker.ask(Prepare())
+            self._renew(kind)
+            self._worker.ask(Try())
             self._keep()
             self._check()
         self._reweigh()
-        self._ask(Prepare())
-        windows = self._windows()
-        calls = sum(window.calls for window in windows)
+        self._worker.ask(Prepare())
+        timed = self._windows()
+        calls = sum(window.calls for windows in timed for window in windows)
         missing = begun.missing if isinstance(begun, Begun) else ()
-        times = samples_us(windows, less)
+        less = overhead(without, self._empty)
+        times = max((samples_us(windows, less) for windows in timed), key=median)
         if not all(times):
             raise RefusedError("it takes no longer than a call that does nothing")
         return TimedKernel(tuple(times), calls, {}, missing)
 
-    def _windows(self) -> list[TimedWindow]:
-        """All that count."""
+    def _windows(self) -> list[list[TimedWindow]]:
+        """All that count, by the kind of inputs: the usual one and that of all widths. Whichever
+        takes longer is the time, so that nobody wins who is right at the one and fast at the other.
+        """
+        kinds = self._draws.kinds
+        ends = dict.fromkeys((kinds[0], kinds[-1]))
         for _ in range(WARM_UP):
-            self._window()
-        windows: list[TimedWindow] = []
+            self._window(kinds[0])
+        timed: dict[InputKind, list[TimedWindow]] = {kind: [] for kind in ends}
         spent_us = 0.0
-        while len(windows) < (FEW_WINDOWS if spent_us > MOST_US else WINDOWS):
+        while len(timed[kinds[-1]]) < (FEW_WINDOWS if spent_us > MOST_US else WINDOWS):
             if secrets.randbelow(2):
-                self._window(_early_s())
+                self._window(secrets.choice(kinds), _early_s())
                 continue
-            windows.append(self._window())
-            spent_us += windows[-1].passed_us
-        return windows
+            for kind, windows in timed.items():
+                windows.append(self._window(kind))
+                spent_us += windows[-1].passed_us / len(timed)
+            if not len(windows) % TURNS:
+                self._empty.append(self._window(kinds[0], empty=True))
+        return list(timed.values())
 
     def _window(
-        self, length_s: float | None = None, *, empty: bool = False, stopped: bool = False
+        self,
+        kind: InputKind,
+        length_s: float | None = None,
+        *,
+        empty: bool = False,
+        stopped: bool = False,
     ) -> TimedWindow:
         """A window of one call or more; of none if it is `stopped`. All is right after it."""
         if length_s is None:
             length_s = 0.0 if stopped else WINDOW_S * (0.5 + secrets.randbelow(1000) / 1000)
-        self._renew()
+        self._renew(kind)
         arranged = Arrange(secrets.randbits(60), empty)
-        self._ask(arranged)
+        self._worker.ask(arranged)
         window = self._timed(length_s, stopped=stopped)
-        changed = Disturbance(self._inputs, self._pools, arranged.seed)
-        for _ in range(1 + window.calls):
-            changed.step()
+        pools = [
+            None if operand.fixed else pool
+            for operand, pool in zip(self._signature.changing, self._pools, strict=True)
+        ]
+        Disturbance(self._inputs, pools, arranged.seed).skip(1 + window.calls)
         if not empty:
             self._check()
         return window
 
     def _timed(self, length_s: float, *, stopped: bool) -> TimedWindow:
         self._memory.stop[0], self._memory.begun[0] = int(stopped), int(stopped)
-        socket = self._worker.socket.fileno()
-        message = encoder.encode(Run())
-        with self._answering() as deadline:
-            waited_s, cpu_s = longest_wait_s(self._worker.pid), self._cpu_s()
+        worker, message = self._worker, encoder.encode(Run())
+        with worker.answering() as deadline:
+            waited_s, cpu_s = longest_wait_s(worker.pid), worker.cpu_s()
             begun_s = time.perf_counter()
-            frames.send(socket, message, deadline)
+            frames.send(worker.socket, message, deadline)
             if length_s >= SPUN_S:
                 time.sleep(length_s)
             while time.perf_counter() < begun_s + length_s:
                 pass
-            while not self._memory.begun[0] and self._is_waited_for(deadline):
+            while not self._memory.begun[0] and worker.is_waited_for(deadline):
                 time.sleep(length_s)
             ended = bool(self._memory.stop[0]) and not stopped
             self._memory.stop[0] = 1
-            answer = frames.receive(socket, MOST_BYTES, deadline)
+            answer = frames.receive(worker.socket, MOST_BYTES, deadline)
             passed_s = time.perf_counter() - begun_s
-            worked_s = self._cpu_s() - cpu_s
-            waited_s = longest_wait_s(self._worker.pid) - waited_s
+            worked_s = worker.cpu_s() - cpu_s
+            waited_s = longest_wait_s(worker.pid) - waited_s
             self._keep()
             reply = decoded(answer, replies)
-        _accepted(reply)
+        accepted(reply)
         if ended:
             raise RefusedError("it ended a window itself")
         match reply:
@@ -235,17 +254,6 @@ class _Referee:
                 return TimedWindow(passed_s * 1e6, worked_s * 1e6, waited_s * 1e6, calls)
         raise RefusedError(NOT_ASKED)
 
-    def _is_waited_for(self, deadline: float) -> bool:
-        """Whether the worker may still begin: it hasn't answered or ended, and there is time."""
-        return frames.is_quiet(self._worker.socket.fileno()) and time.monotonic() < deadline
-
-    def _cpu_s(self) -> float:
-        """For how long all threads of the worker worked so far."""
-        try:
-            return time.clock_gettime(cpu_clock(self._worker.pid))
-        except OSError as error:  # It has ended.
-            raise WorkerError(str(error)) from error
-
     def _reweigh(self) -> None:
         """Draws other weights."""
         self._weights = self._draws.weights()
@@ -253,13 +261,19 @@ class _Referee:
         for array, value in zip(self._shared(constant=True), self._weights, strict=True):
             array[...] = value
 
-    def _renew(self) -> None:
+    def _renew(self, kind: InputKind) -> None:
         """Draws other inputs, and what they are changed with. Outputs hold no numbers then."""
-        self._inputs, self._pools = self._draws.inputs(), self._draws.pools()
+        self._pools = self._draws.pools(kind)
+        operands = self._signature.changing
+        self._inputs = [
+            np.resize(pool, operand.shape)
+            for operand, pool in zip(operands, self._pools, strict=True)
+        ]
         for array, value in zip(self._shared(constant=False), self._inputs, strict=True):
             array[...] = value
-        for array, value in zip(self._memory.pools, self._pools, strict=True):
-            array[...] = value
+        for shared, pool in zip(self._memory.pools, self._pools, strict=True):
+            if shared is not None:
+                shared[...] = pool
         for output in (*self._memory.outputs, *self._memory.copies):
             poison(output)
 
@@ -285,38 +299,9 @@ class _Referee:
         pairs = zip(self._signature.inputs, self._memory.inputs, strict=True)
         return [array for operand, array in pairs if operand.constant == constant]
 
-    def _ask(self, request: Request, seconds: float | None = None) -> Reply:
-        socket = self._worker.socket.fileno()
-        with self._answering(seconds) as deadline:
-            frames.send(socket, encoder.encode(request), deadline)
-            reply = decoded(frames.receive(socket, MOST_BYTES, deadline), replies)
-        if isinstance(_accepted(reply), CallsMade):
-            raise RefusedError(NOT_ASKED)
-        return reply
-
-    @contextmanager
-    def _answering(self, seconds: float | None = None) -> Iterator[float]:
-        """A block in which the worker is asked and answers, which it may not do before."""
-        socket = self._worker.socket.fileno()
-        try:
-            with self._worker.answering(seconds or self._limits.seconds) as deadline:
-                if not frames.is_quiet(socket):
-                    frames.receive(socket, 0, deadline)  # It may have ended.
-                    raise frames.FrameError("before it was asked")
-                yield deadline
-        except WorkerError as error:
-            words = f": {short_reason(error.words)}" if error.words else ""
-            raise RefusedError(f"{error}{words}") from error
-
 
 def _early_s() -> float:
     """When a window ends that isn't timed: any time before a timed one may, the first ones more
     often.
     """
     return 0.5 * WINDOW_S * (secrets.randbelow(1000) / 1000) ** 3
-
-
-def _accepted(reply: Reply) -> Reply:
-    if isinstance(reply, KernelRefused):
-        raise RefusedError(one_line(short_reason(reply.reason)))
-    return reply

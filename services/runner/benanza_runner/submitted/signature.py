@@ -4,6 +4,8 @@ from collections.abc import Iterable
 
 import msgspec
 
+from benanza_runner.onnx_layers.draws import Draw
+from benanza_runner.onnx_layers.random_values import wanted
 from benanza_schemas.element_types import BITS
 from benanza_schemas.layer import OMITTED, Layer
 
@@ -24,7 +26,7 @@ class SignatureError(ValueError):
 
 class KernelOperand(msgspec.Struct, frozen=True):
     """A tensor in row-major order. `constant` says that it is a weight; `index` is its position
-    among the layer's tensors.
+    among the layer's tensors. Of an input that is `fixed`, a rule says each element.
     """
 
     name: str
@@ -32,6 +34,7 @@ class KernelOperand(msgspec.Struct, frozen=True):
     shape: tuple[int, ...]
     index: int
     constant: bool = False
+    fixed: bool = False
 
 
 class Signature(msgspec.Struct, frozen=True):
@@ -44,6 +47,11 @@ class Signature(msgspec.Struct, frozen=True):
     def weights(self) -> tuple[KernelOperand, ...]:
         """The inputs that the model fixes."""
         return tuple([operand for operand in self.inputs if operand.constant])
+
+    @property
+    def changing(self) -> tuple[KernelOperand, ...]:
+        """The other inputs."""
+        return tuple([operand for operand in self.inputs if not operand.constant])
 
     def c_prototypes(self) -> tuple[str, ...]:
         """The functions of C that a shared library has: `run`, and perhaps `prepare`."""
@@ -66,13 +74,16 @@ def signature_of(layer: Layer) -> Signature:
     if all(layer.tensors[index].constant for index in inputs):
         raise SignatureError("it reads nothing that changes")
     return Signature(
-        tuple([_operand(layer, index, "w" if _fixed(layer, index) else "x") for index in inputs]),
+        tuple([_input(layer, index) for index in inputs]),
         tuple([_operand(layer, index, "y") for index in layer.outputs]),
     )
 
 
-def _fixed(layer: Layer, index: int) -> bool:
-    return layer.tensors[index].constant
+def _input(layer: Layer, index: int) -> KernelOperand:
+    operand = _operand(layer, index, "w" if layer.tensors[index].constant else "x")
+    found = wanted(layer, index)
+    varies = isinstance(found, Draw) and found.low < found.high
+    return msgspec.structs.replace(operand, fixed=not varies)
 
 
 def _operand(layer: Layer, index: int, letter: str) -> KernelOperand:

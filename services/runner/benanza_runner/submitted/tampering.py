@@ -4,20 +4,22 @@ What it could win by that is little: results are compared, and times are taken, 
 What it does to files and to the network is up to the kernel of the system, too.
 """
 
+import _thread
 import builtins
 import ctypes
 import gc
 import os
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
-_WATCHED: tuple[ModuleType, ...] = (builtins, ctypes, gc, os, time, np)
+_WATCHED: tuple[ModuleType, ...] = (builtins, ctypes, gc, os, sys, threading, time, np)
 
 _LOOKS = "looks into the interpreter, where no kernel has anything to look for"
 _FORBIDDEN = {
@@ -33,11 +35,27 @@ _FORBIDDEN = {
     "sys._getframe": _LOOKS,
     "sys._current_": _LOOKS,
     "sys.set": _LOOKS,
+    "sys.addaudithook": _LOOKS,
     "object.__getattr__": _LOOKS,
 }
 """Events of Python's audit hooks, by how they begin, and what they are; the first one counts. With
 `object.__getattr__` it announces that somebody asks for the frame of a traceback, and the like.
 """
+
+
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+_IMPORTING = frozenset({"open", "os.listdir", "os.scandir"})
+"""Events of any import. What a kernel may read then is up to the kernel of the system."""
+
+_IMPORTS = "<frozen importlib"
+
+_DEFINING = ("collections/__init__.py", "dataclasses.py", "enum.py", "typing.py")
+"""Modules of Python that look for the module in which a class is defined."""
+
+
+_Forbids = Callable[[str, tuple[Any, ...]], str]
+"""What is forbidden of an event with its arguments, in words; empty if nothing is."""
 
 
 class KernelWatch:
@@ -46,7 +64,10 @@ class KernelWatch:
     def __init__(self, *others: ModuleType | type) -> None:
         """Besides what all modules use, it sees whether anything of these is replaced."""
         self._reasons: list[str] = []
-        self._running = False
+        self._forbids: _Forbids = _forbidden
+        self._watching = False
+        self._threads = _thread._count()  # those that Python started
+        self._libraries = tuple({*filter(None, sys.path), sys.prefix, sys.base_prefix})
         watched = (*_WATCHED, *others)
         self._known = {each: dict(vars(each)) for each in watched}
         self._codes: dict[FunctionType, CodeType] = {
@@ -60,11 +81,26 @@ class KernelWatch:
     @contextmanager
     def running(self) -> Iterator[None]:
         """The block in which the kernel runs. It may not do then what is forbidden."""
-        self._running = True
+        with self._watched(_forbidden):
+            yield
+
+    @contextmanager
+    def loading(self) -> Iterator[None]:
+        """The block in which the kernel is loaded. It may import modules besides, and these may do
+        what modules do; no thread may be left.
+        """
+        with self._watched(self._forbidden_of_modules):
+            yield
+        if _thread._count() > self._threads:
+            self._reasons.append("it starts a thread while it is loaded")
+
+    @contextmanager
+    def _watched(self, forbids: _Forbids) -> Iterator[None]:
+        self._forbids, self._watching = forbids, True
         try:
             yield
         finally:
-            self._running = False
+            self._watching = False
 
     def reason(self) -> str:
         """What it did wrong so far, empty if nothing was seen."""
@@ -81,9 +117,37 @@ class KernelWatch:
                 yield f"it replaced {function.__module__}.{function.__qualname__}"
 
     def _heard(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if not self._running:
+        if not self._watching:
             return
-        for begin, what in _FORBIDDEN.items():
-            if event.startswith(begin):
-                self._reasons.append(f"it {what} ({event})")
-                raise PermissionError(self._reasons[-1])
+        if what := self._forbids(event, arguments):
+            self._reasons.append(f"it {what} ({event})")
+            raise PermissionError(self._reasons[-1])
+
+    def _forbidden_of_modules(self, event: str, arguments: tuple[Any, ...]) -> str:
+        what = _forbidden(event, arguments)
+        if event == "open":
+            return "writes a file" if int(arguments[2]) & _WRITES else ""
+        of_function = event == "object.__getattr__" and arguments[1].startswith("__")
+        if event in _IMPORTING or of_function:
+            return ""
+        if what != _LOOKS:
+            return what
+        self._watching = False  # To look at frames is such an event.
+        imports = self._is_import(sys._getframe(2))
+        self._watching = True
+        return "" if imports else what
+
+    def _is_import(self, frame: FrameType | None) -> bool:
+        """Whether a module that the kernel imports is at work, and not the kernel itself."""
+        if frame is not None and frame.f_code.co_filename.endswith(_DEFINING):
+            return True
+        while frame is not None and not frame.f_code.co_filename.startswith(_IMPORTS):
+            if not frame.f_code.co_filename.startswith(self._libraries):
+                return False
+            frame = frame.f_back
+        return True
+
+
+def _forbidden(event: str, arguments: tuple[Any, ...]) -> str:
+    """What a kernel does that it may not do; empty if it may."""
+    return next((what for begin, what in _FORBIDDEN.items() if event.startswith(begin)), "")

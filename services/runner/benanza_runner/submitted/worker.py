@@ -18,7 +18,7 @@ from benanza_backbone.worker import frames
 from benanza_backbone.worker.inside import end_with_the_parent
 from benanza_runner.arrays import Array
 from benanza_runner.reasons import short_reason
-from benanza_runner.submitted import kernels
+from benanza_runner.submitted import disturbance, kernels, memory, messages
 from benanza_runner.submitted.disturbance import Disturbance
 from benanza_runner.submitted.kernels import (
     LIBRARIES,
@@ -66,8 +66,9 @@ class Bench:
 
     def load(self) -> None:
         """Loads the kernel, which so runs for the first time."""
-        memory = self._memory
-        self._kernel = load(self._path, memory.inputs, self._weights, memory.outputs)
+        shared = self._memory
+        with self._watch.loading():
+            self._kernel = load(self._path, shared.inputs, self._weights, shared.outputs)
 
     def prepare(self) -> None:
         """Tells it that there are other weights."""
@@ -89,13 +90,13 @@ class Bench:
 
     def arrange(self, seed: int, *, empty: bool) -> None:
         """Makes ready for calls with inputs that change so, and makes the first."""
-        memory = self._memory
+        shared = self._memory
         self._call = (
-            empty_call(memory.inputs, memory.outputs, library=self._path.suffix in LIBRARIES)
+            empty_call(shared.inputs, shared.outputs, library=self._path.suffix in LIBRARIES)
             if empty
             else self._loaded.call
         )
-        self._change = Disturbance(self._changing, memory.pools, seed).step
+        self._change = Disturbance(self._changing, shared.pools, seed).step
         with self._watch.running():
             self._change()
             self._call()
@@ -129,12 +130,12 @@ def main(referee: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the referee to act on.
     end_with_the_parent()
     warnings.simplefilter("ignore")  # To show one, Python would read files.
+    sys.dont_write_bytecode = True  # It could not, and would be taken for the kernel's doing.
     begin = _request(referee)
     if not isinstance(begin, Begin):
         raise TypeError(f"the first message is a {type(begin).__name__}, not a Begin")
-    watch = KernelWatch(
-        sys.modules[__name__], Bench, Disturbance, KernelWatch, LoadedKernel, kernels
-    )
+    own = (sys.modules[__name__], disturbance, frames, kernels, memory, messages)
+    watch = KernelWatch(*own, Bench, Disturbance, KernelWatch, LoadedKernel)
     bench = Bench(begin, watch)
     paths = [*readable.of_program(), Path(begin.kernel)]
     confinement = confine_alone(paths, begin.memory_bytes)

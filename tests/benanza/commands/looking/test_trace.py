@@ -54,6 +54,7 @@ def test_two_traces(benanza: Benanza, relus: Path, tmp_path: Path) -> None:
     assert len(json.loads(told.stdout)["differences"]) == 3
 
 
+@pytest.mark.usefixtures("thorough_runtime")
 def test_what_a_run_measured_bounds_the_trace(
     benanza: Benanza, relus: Path, tmp_path: Path
 ) -> None:

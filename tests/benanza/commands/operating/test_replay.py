@@ -14,7 +14,7 @@ from benanza_backbone.kafka.clients import AdminClient
 from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_backbone.kafka.consumer import as_topic_partition
 from benanza_backbone.service.processor import as_message
-from benanza_schemas.consumer_groups import CONSUMER_GROUPS, runner_group
+from benanza_schemas.consumer_groups import CONSUMER_GROUPS, OF_SYSTEMS, runner_group
 from benanza_schemas.layer import Precision
 from benanza_schemas.topics import JOBS, LAYERS, MODELS
 from tests.backbone.sample_events import CONV_MEASURED, SYSTEM_MEASURED
@@ -65,7 +65,7 @@ def read_next(service: str) -> list[bytes]:
         return rest(consumer)
 
 
-@pytest.mark.parametrize("service", [name for name in CONSUMER_GROUPS if name != "runner"])
+@pytest.mark.parametrize("service", sorted(CONSUMER_GROUPS.keys() - OF_SYSTEMS))
 def test_from_the_start_everything_comes_again(installation: Kind, service: str) -> None:
     messages = [Message(topic, b"key", topic.encode()) for topic in topics_of(service)]
     with opened_log() as log:
@@ -194,6 +194,7 @@ def test_a_service_at_work_is_left_alone(installation: Kind) -> None:
         (["--service", "ingest", "--group", "a", "--from", "start"], "--group is for runners"),
         (["--service", "runner", "--from", "start"], "there are no results at all"),
         (["--service", "sink", "--from", "results:0:1"], "the sink can't skip"),
+        (["--service", "agent", "--from", "start"], "doesn't do again what has a result"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(

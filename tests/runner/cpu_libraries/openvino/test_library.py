@@ -8,16 +8,22 @@ pytest.importorskip("openvino")
 
 from benanza_runner.cpu_libraries.check import why_wrong
 from benanza_runner.cpu_libraries.cpu_library import Borders, CpuCandidate, CpuLibrary, CpuWork
-from benanza_runner.cpu_libraries.openvino.library import MOST_RESULT_BYTES, OpenVino
+from benanza_runner.cpu_libraries.openvino.library import (
+    MOST_RESULT_BYTES,
+    PRECISION_HINTS,
+    OpenVino,
+)
 from benanza_runner.cuda.reference import reference
 from benanza_runner.onnx_layers.layer_model import layer_model
 from benanza_runner.onnx_layers.precision import retyped
 from benanza_schemas.events import Variant
-from benanza_schemas.layer import Layer, Precision
+from benanza_schemas.layer import Layer, Precision, Tensor
 from tests.runner.cpu_libraries.cpu_library_contract import CpuLibraryContract
 from tests.runner.layers import conv, conv_group, floats, operator, relu, single, weights
 
 LIBRARY = OpenVino()
+
+LONGS = Tensor("int64", (6, 4))
 
 
 @pytest.fixture
@@ -67,6 +73,9 @@ def test_it_reads_and_writes_16_bits(library: OpenVino, precision: Precision) ->
     layer = single("MatMul", 13, (floats(8, 64), weights(64, 32)), (floats(8, 32),))
     known = reference(layer, precision, threads=1)
     candidate = offered(library, layer, precision)
+    if isinstance(candidate, Variant):
+        assert candidate.failure.startswith("OpenVINO computes in ")
+        pytest.skip(candidate.failure)
     assert isinstance(candidate, CpuCandidate)
     with candidate.open(1) as calls:
         calls.call()
@@ -84,6 +93,33 @@ def test_it_reads_a_single_number(library: OpenVino) -> None:
     with candidate.open(1) as calls:
         calls.call()
         assert not why_wrong(calls.results(), known.outputs, layer, "fp32")
+
+
+@pytest.mark.parametrize(
+    ("layer", "taken"),
+    [
+        (single("Add", 14, (LONGS, LONGS), (LONGS,)), False),
+        (single("Cast", 13, (LONGS,), (floats(6, 4),), to=1), False),
+        (single("Gather", 13, (floats(90, 4), LONGS), (floats(6, 4, 4),)), True),
+        (single("ArgMax", 13, (floats(6, 4),), (Tensor("int64", (6, 1)),), axis=1), True),
+    ],
+    ids=lambda value: value.title() if isinstance(value, Layer) else str(value),
+)
+def test_large_integers_are_left_to_others(library: OpenVino, layer: Layer, taken: bool) -> None:
+    """It adds 2^33 and 1 to 1."""
+    candidate = offered(library, layer)
+    assert isinstance(candidate, CpuCandidate) == taken
+    if isinstance(candidate, Variant):
+        assert candidate.failure.startswith("OpenVINO computes int64 in 32 bits")
+
+
+def test_what_is_computed_in_another_type_is_refused(
+    library: OpenVino, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(PRECISION_HINTS, "float32", "f16")
+    refused = offered(library, conv(16, 14))
+    assert isinstance(refused, Variant)
+    assert refused.failure == "OpenVINO computes in float16 here, and not in float32"
 
 
 def test_results_of_all_copies_stay_in_the_first_caches(library: OpenVino) -> None:

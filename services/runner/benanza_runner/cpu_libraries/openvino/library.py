@@ -13,6 +13,7 @@ from benanza_runner.arrays import Array
 from benanza_runner.cpu_libraries.cpu_library import Calls, CpuCandidate, CpuWork
 from benanza_runner.cpu_libraries.openvino.graph import array_of, executed, read, tensor
 from benanza_runner.cpu_libraries.openvino.messages import said
+from benanza_runner.cpu_libraries.openvino.wide_integers import why_too_wide
 from benanza_runner.cuda.candidate import refused
 from benanza_runner.measuring.clock import clocked
 from benanza_runner.measuring.sampling import Timing
@@ -27,6 +28,8 @@ PRECISION_HINTS = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 """What OpenVINO calls the type that it computes in. By itself it takes bfloat16 for float32 on
 processors with AMX.
 """
+
+PRECISION_HINT = "INFERENCE_PRECISION_HINT"
 
 MOST_COPIES = 32
 """It compiles some 3 ms for each copy of a small layer."""
@@ -58,13 +61,16 @@ class OpenVino:
     def candidates(self, work: CpuWork) -> Iterator[CpuCandidate | Variant]:
         """One way, as OpenVINO compiles it."""
         title, layout = work.layer.title(), work.as_onnx.layout
+        if reason := why_too_wide(work.layer):
+            yield refused(self.library, title, layout, reason)
+            return
         try:
             compiled = self._compiled(work.model, 1, work.precision, work.threads)
             ran = executed(compiled)
         except Exception as error:  # noqa: BLE001  # its errors are RuntimeErrors of many kinds
             yield refused(self.library, title, layout, said(error))
             return
-        if reason := _not_as_asked(work.layer, ran):
+        if reason := _other_type(compiled, work.precision) or _not_as_asked(work.layer, ran):
             yield refused(self.library, title, layout, reason)
             return
         results = sum(prod(output.shape) * output.element_type.size for output in compiled.outputs)
@@ -98,7 +104,7 @@ class OpenVino:
                 "PERFORMANCE_HINT": "LATENCY",
                 "NUM_STREAMS": 1,
                 "INFERENCE_NUM_THREADS": threads,
-                "INFERENCE_PRECISION_HINT": PRECISION_HINTS[PRECISIONS[precision].element_type],
+                PRECISION_HINT: PRECISION_HINTS[PRECISIONS[precision].element_type],
                 # It would leave this thread, and those that other libraries start from it, on one
                 # processor.
                 "ENABLE_CPU_PINNING": False,
@@ -139,6 +145,15 @@ class OpenVinoCalls:
     def results(self) -> Mapping[str, Array]:
         """Those of the first copy."""
         return {name: array_of(self._request.get_tensor(f"{name}/0")) for name in self._outputs}
+
+
+def _other_type(compiled: ov.CompiledModel, precision: Precision) -> str:
+    """Why it isn't computed in the type of the precision, if it isn't: a hint may be passed over.
+    Integers are computed in a type of their own.
+    """
+    asked = PRECISIONS[precision].element_type
+    computes = compiled.get_property(PRECISION_HINT).to_dtype().name
+    return "" if computes == asked else f"OpenVINO computes in {computes} here, and not in {asked}"
 
 
 def _not_as_asked(layer: Layer, ran: list[str]) -> str:

@@ -1,0 +1,121 @@
+"""An agent in one of its frameworks, as a step over an event log: evaluations to results."""
+
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import NamedTuple
+
+from benanza.agents.core import Agent, EvaluationOutcome, evaluated_on, given_up, is_asked, taken
+from benanza.agents.matching import unmet
+from benanza.agents.serving.isolated import Evaluate, evaluate_apart
+from benanza.agents.serving.known_evaluations import KnownEvaluations
+from benanza.agents.serving.model_file import write_model
+from benanza_backbone.clock import Clock
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.event_log.event_log import EventLog
+from benanza_backbone.service.processor import as_message
+from benanza_backbone.service.step import Step
+from benanza_backbone.telemetry import EVALUATIONS
+from benanza_ingest.errors import ModelError
+from benanza_ingest.limits import Limits
+from benanza_ingest.reading.allowed import ANYWHERE, Allowed
+from benanza_schemas.consumer_groups import agent_group
+from benanza_schemas.events import AgentAnnounced, EvaluationRequested, ModelEvaluated
+
+
+class At(NamedTuple):
+    """What an agent evaluates with: in which turn on its device, with which limits, and with models
+    from where. `files` are those of the turn, for processes that inherit it.
+    """
+
+    turn: AbstractContextManager[object]
+    files: Sequence[int] = ()
+    limits: Limits = Limits()
+    allowed: Allowed = ANYWHERE
+    evaluate: Evaluate = evaluate_apart
+
+
+def agent_step(
+    log: EventLog,
+    agent: Agent,
+    announced: Callable[[], AgentAnnounced],
+    at: At,
+    clock: Clock,
+) -> Step:
+    """The step that does the evaluations of one system, each once.
+
+    `announced` is what the agent has now. Raises `BenanzaError` if the log can't be reached.
+    """
+    evaluations = Evaluations(log, agent, announced, at, clock)
+    return Step(
+        log,
+        agent_group(agent.system.system_id),
+        EvaluationRequested,
+        evaluations.handle,
+        clock,
+        # What is wrong with a model is a result: an error is the device's or the log's fault.
+        stops_on=(BenanzaError,),
+    )
+
+
+class Evaluations:
+    """Does what is asked of one system. An evaluation is committed once its result is in the log,
+    so that of an agent that dies it comes again, to another one of the system.
+    """
+
+    def __init__(
+        self,
+        log: EventLog,
+        agent: Agent,
+        announced: Callable[[], AgentAnnounced],
+        at: At,
+        clock: Clock,
+    ) -> None:
+        self._log = log
+        self._agent = agent
+        self._announced = announced
+        self._at = at
+        self._clock = clock
+        self._known = KnownEvaluations(log, agent.system.system_id)
+
+    def handle(self, requested: EvaluationRequested) -> list[ModelEvaluated]:
+        """The result; none of what isn't asked of this system, or was done before."""
+        if not is_asked(requested, self._agent.system.system_id):
+            return []
+        if self._is_done(requested):
+            return []
+        with self._at.turn:
+            # The wait may have been long.
+            if self._is_done(requested):
+                return []
+            outcome = self._outcome(requested)
+            # Another agent may have been given it, where this one counted as dead.
+            if self._is_done(requested):
+                return []
+        EVALUATIONS.labels("failed" if outcome.failure else "done").inc()
+        return [evaluated_on(requested, self._agent, outcome, self._clock())]
+
+    def _is_done(self, requested: EvaluationRequested) -> bool:
+        self._known.catch_up()
+        if self._known.has_done(requested.event_id):
+            EVALUATIONS.labels("repeated").inc()
+            return True
+        return False
+
+    def _outcome(self, requested: EvaluationRequested) -> EvaluationOutcome:
+        lacking = unmet(requested.constraints, self._announced())
+        why = given_up(self._agent, self._known.takers(requested.event_id)) or "; ".join(
+            map(str, lacking)
+        )
+        if why:
+            return EvaluationOutcome(failure=why)
+        began = taken(requested, self._agent, self._clock())
+        self._log.append([as_message(began)])
+        with tempfile.TemporaryDirectory(prefix="benanza-agent-") as folder:
+            path = Path(folder) / "model.onnx"
+            try:
+                write_model(requested.published, path, self._at.limits, self._at.allowed)
+            except ModelError as error:
+                return EvaluationOutcome(failure=str(error))
+            return self._at.evaluate(requested, path, self._at.limits, self._at.files)

@@ -1,0 +1,89 @@
+"""The process in which a model is evaluated, so that one that fails takes nothing else along.
+
+It is started as `python -m benanza.agents.serving.worker FD`. FD is the file descriptor of a
+socket to the agent. Standard input is a pipe that closes when the agent ends, however it ends.
+"""
+
+import signal
+import sys
+from importlib.metadata import entry_points
+
+from benanza.agents.core import EvaluationOutcome
+from benanza.agents.serving.messages import (
+    MOST_BYTES,
+    Answered,
+    Asked,
+    DescribeFrameworks,
+    EvaluateModel,
+    FrameworksDescribed,
+    ModelWasEvaluated,
+    asked,
+    encoder,
+)
+from benanza.profiling.framework import ENTRY_POINTS, framework_named
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.worker import frames
+from benanza_backbone.worker.inside import end_with_the_parent
+from benanza_ingest.limits import Limits
+from benanza_runner.reasons import short_reason
+from benanza_schemas.events import System
+
+
+def main(agent: int) -> None:
+    """Answers requests over this file descriptor until the other side closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the agent to act on.
+    end_with_the_parent()
+    while True:
+        try:
+            request = asked.decode(frames.receive(agent, MOST_BYTES))
+        except EOFError:
+            return
+        frames.send(agent, encoder.encode(_answer(request)))
+
+
+def _answer(request: Asked) -> Answered:
+    match request:
+        case DescribeFrameworks():
+            return _described(request.frameworks)
+        case EvaluateModel():
+            figures, report, failure = evaluated_in_file(request)
+            return ModelWasEvaluated(dict(figures), report, failure)
+
+
+def _described(frameworks: tuple[str, ...]) -> FrameworksDescribed:
+    try:
+        import benanza.evaluating.evaluate  # noqa: F401  # what it needs may not be there
+    except ImportError as error:
+        reason = f"LoadGen can't be loaded: {error}; say: pip install 'benanza[evaluate]'"
+        return FrameworksDescribed((), {"LoadGen": reason})
+    names = frameworks or sorted({entry.name for entry in entry_points(group=ENTRY_POINTS)})
+    systems: list[System] = []
+    failures: dict[str, str] = {}
+    for name in names:
+        try:
+            systems.append(framework_named(name).system())
+        except BenanzaError as error:
+            failures[name] = str(error)
+    return FrameworksDescribed(tuple(systems), failures)
+
+
+def evaluated_in_file(request: EvaluateModel) -> EvaluationOutcome:
+    """What comes of it; whatever goes wrong is an outcome."""
+    limits = Limits(request.model_bytes, request.nodes, request.tensor_elements)
+    try:
+        # Slow to import, and a description does without.
+        from benanza.agents.options import request_of
+        from benanza.agents.serving.outcome import outcome_of
+        from benanza.evaluating.evaluate import evaluated
+
+        return outcome_of(evaluated(request_of(request.requested, request.path), limits=limits))
+    except BenanzaError as error:
+        return EvaluationOutcome(failure=str(error))
+    except MemoryError:
+        return EvaluationOutcome(failure="there is not enough memory for it")
+    except Exception as error:  # noqa: BLE001  # a defect in one model must not cost the others
+        return EvaluationOutcome(failure=short_reason(f"{type(error).__name__}: {error}"))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

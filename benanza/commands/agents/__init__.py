@@ -1,0 +1,1 @@
+"""Commands about agents and what is asked of them."""

@@ -1,0 +1,1 @@
+"""Pipelines: a model with all that is done before and after it, specified and repeated."""

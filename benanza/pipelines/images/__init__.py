@@ -1,0 +1,1 @@
+"""What is made of image files: the steps, and what runs them."""

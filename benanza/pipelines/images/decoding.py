@@ -1,0 +1,86 @@
+"""Image files of strangers as arrays, by the library that a step names."""
+
+import io
+from typing import Any
+
+import numpy as np
+
+from benanza.pipelines.failing import FailedSampleError, needed
+from benanza.pipelines.images.steps import Decode
+from benanza_runner.arrays import Array
+
+JPEG_START, JPEG_END = b"\xff\xd8\xff", b"\xff\xd9"
+END_BYTES = 1_024
+"""In the last so many bytes of a JPEG file stands its end."""
+
+
+def decode(content: bytes, step: Decode) -> Array:
+    """The image in a file: (height, width, 3), or 1 for grey, in uint8.
+
+    Raises `FailedSampleError` for what is no image, is damaged, or has more pixels than Pillow's
+    limit against decompression bombs.
+    """
+    image = _opened(content)
+    if step.library == "pillow":
+        return _by_pillow(image, step)
+    if content.startswith(JPEG_START) and JPEG_END not in content[-END_BYTES:]:
+        raise FailedSampleError("the file is cut off")  # OpenCV would fill the rest with grey
+    return _by_opencv(content, step) if step.library == "opencv" else _by_simplejpeg(content, step)
+
+
+def _opened(content: bytes) -> Any:
+    """The image's header, read by Pillow whatever decodes it, for the sake of the limit."""
+    pil = needed("PIL.Image", "pillow")
+    most = pil.MAX_IMAGE_PIXELS
+    try:
+        image = pil.open(io.BytesIO(content))
+    except pil.UnidentifiedImageError as error:
+        raise FailedSampleError("the file is no image that Pillow knows") from error
+    except (OSError, SyntaxError, ValueError, pil.DecompressionBombError) as error:
+        raise FailedSampleError(f"the file can't be read: {error}") from error
+    if image.width * image.height > most:
+        raise FailedSampleError(
+            f"{image.width} x {image.height} pixels are more than Pillow's limit of {most:,}"
+        )
+    return image
+
+
+def _by_pillow(image: Any, step: Decode) -> Array:
+    try:
+        pixels = np.asarray(image.convert("L" if step.colours == "grey" else "RGB"))
+    except (OSError, SyntaxError, ValueError) as error:
+        raise FailedSampleError(f"the file is damaged: {error}") from error
+    return _ordered(pixels, "RGB", step)
+
+
+def _by_opencv(content: bytes, step: Decode) -> Array:
+    cv2 = needed("cv2", "opencv-python-headless")
+    flags = cv2.IMREAD_GRAYSCALE if step.colours == "grey" else cv2.IMREAD_COLOR
+    try:
+        pixels = cv2.imdecode(
+            np.frombuffer(content, np.uint8), flags | cv2.IMREAD_IGNORE_ORIENTATION
+        )
+    except cv2.error as error:
+        raise FailedSampleError(f"the file is damaged: {error.err}") from error
+    if pixels is None:
+        raise FailedSampleError("the file is damaged, or of a kind that OpenCV doesn't read")
+    return _ordered(pixels, "BGR", step)
+
+
+def _by_simplejpeg(content: bytes, step: Decode) -> Array:
+    simplejpeg = needed("simplejpeg", "simplejpeg")
+    space = "GRAY" if step.colours == "grey" else step.colours
+    fast = step.jpeg == "fast"
+    try:
+        pixels: Array = simplejpeg.decode_jpeg(
+            content, colorspace=space, fastdct=fast, fastupsample=fast
+        )
+    except ValueError as error:
+        raise FailedSampleError(f"simplejpeg can't read the file: {error}") from error
+    return pixels
+
+
+def _ordered(pixels: Array, order: str, step: Decode) -> Array:
+    if step.colours == "grey":
+        return pixels[..., np.newaxis]
+    return pixels if step.colours == order else np.ascontiguousarray(pixels[..., ::-1])

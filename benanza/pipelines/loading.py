@@ -1,0 +1,95 @@
+"""The model of a specification, loaded, and run under the load of its scenario."""
+
+import msgspec
+
+from benanza.evaluating.batches import BatchedModel, LoadedModel
+from benanza.evaluating.command import evaluate
+from benanza.evaluating.request import EvaluationRequest, Seeds
+from benanza.evaluating.results import EvaluatedModel
+from benanza.pipelines.source import SpecifiedSamples
+from benanza.pipelines.specification import (
+    PipelineFramework,
+    PipelineSpecification,
+    RecordedLoad,
+)
+from benanza.profiling.framework import Configuration, Framework
+from benanza.profiling.whole_model import whole_model
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.settings import Settings
+from benanza_ingest.limits import Limits
+
+
+def loaded_at(
+    specified: PipelineFramework, framework: Framework, content: bytes, limits: Limits
+) -> BatchedModel:
+    """The model in a file, of which `content` has all bytes, at batch size 1 and the specified one.
+
+    Raises `BenanzaError` if the framework hasn't the configuration, or can't run the model so.
+    """
+    configuration = configured(specified, framework)
+    sizes = sorted({1, specified.batch})
+    models = [whole_model(content, size, {}, limits) for size in sizes]
+    return BatchedModel(
+        [
+            LoadedModel(
+                size, framework.load(model, specified.precision, configuration), model.inputs
+            )
+            for size, model in zip(sizes, models, strict=True)
+        ]
+    )
+
+
+def configured(specified: PipelineFramework, framework: Framework) -> Configuration:
+    """The framework's configuration of that name. Raises `BenanzaError` if it has none."""
+    known = {each.name: each for each in framework.configurations()}
+    if specified.configuration not in known:
+        raise BenanzaError(
+            f"{specified.name} has no configuration {specified.configuration!r} here; it has "
+            f"{', '.join(known)}"
+        )
+    return known[specified.configuration]
+
+
+def under_load(
+    specified: PipelineSpecification,
+    framework: Framework,
+    source: str,
+    samples: SpecifiedSamples,
+    settings: Settings,
+) -> EvaluatedModel | None:
+    """The samples under the specified scenario, `None` without one; the model's file is at
+    `source`. Raises `BenanzaError` if the scenario can't be run.
+    """
+    scenario = specified.scenario
+    if scenario is None:
+        return None
+    first = framework.configurations()[0].name
+    if specified.framework.configuration != first:
+        raise BenanzaError(f"a scenario is run with {first!r}; name that, or leave [scenario] out")
+    fields = msgspec.structs.asdict(scenario)
+    request = EvaluationRequest(
+        model=source,
+        framework=specified.framework.name,
+        precision=specified.framework.precision,
+        scenario=fields.pop("name"),
+        seeds=Seeds(**msgspec.structs.asdict(fields.pop("seeds"))),
+        **fields,
+    )
+    found = evaluate(request, settings, samples)
+    if found.evaluation.failure:
+        raise BenanzaError(f"the scenario can't be run: {found.evaluation.failure}")
+    return found
+
+
+def recorded_load(evaluated: EvaluatedModel | None) -> RecordedLoad | None:
+    """What is recorded of a run under load."""
+    measured = evaluated.evaluation.measured if evaluated else None
+    if measured is None:
+        return None
+    latency = measured.latency
+    return RecordedLoad(
+        valid=measured.validity.valid,
+        per_s=measured.per_s,
+        p50_us=latency.p50_us if latency else None,
+        p99_us=latency.p99_us if latency else None,
+    )

@@ -1,0 +1,140 @@
+"""Whoever runs something for long on a device, and whoever measures layers there, take turns.
+
+A runner's time limits are for layers: it waits for its turn before it asks its workers, so that no
+layer fails because something else ran for minutes. `device_lock` is within that, for the workers
+of a GPU among themselves.
+"""
+
+import fcntl
+import os
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from math import inf
+from pathlib import Path
+from tempfile import gettempdir
+from threading import Event
+from types import TracebackType
+
+from benanza_backbone.errors import BenanzaError
+from benanza_runner.monitoring.gpu_state import gpu_state
+
+FOLDER = "benanza-turns"
+"""Beside other temporary files. Containers that share a device mount one folder there."""
+
+LONGEST_TURN_S = 900.0
+"""Nobody keeps others from a device for longer."""
+
+LOOK_S = 0.02
+"""So often it looks whether the device is free, and whether to go on waiting."""
+
+
+class DeviceTakenError(BenanzaError):
+    """Others kept the device for longer than was waited."""
+
+
+class DeviceTurn:
+    """A context manager in which others keep from these devices: all others if it is `alone`, else
+    those that are.
+
+    All programs of this machine that name a device alike take turns on it, in about the order in
+    which they came. It may be entered again within itself, by the same thread. A process that
+    inherits `files` stays in it until it ends, too: so what a process has started and left behind
+    keeps the device while it runs. Raises `OSError` if the files can't be opened. Who enters gets
+    a `DeviceTakenError` after `wait_s` seconds, or once it is stopped.
+    """
+
+    def __init__(
+        self,
+        devices: Sequence[str],
+        *,
+        alone: bool,
+        wait_s: float = inf,
+        folder: Path | None = None,
+    ) -> None:
+        folder = folder or shared_folder()
+        self._names = ", ".join(devices)
+        # In one order by all, or two would wait for each other.
+        self._devices = [
+            (_opened(folder / f"{name}.gate"), _opened(folder / f"{name}.turn"))
+            for name in sorted(devices)
+        ]
+        self._how = fcntl.LOCK_EX if alone else fcntl.LOCK_SH
+        self._wait_s = wait_s
+        self._stopped = Event()
+        self._depth = 0
+
+    @property
+    def files(self) -> tuple[int, ...]:
+        """The file descriptors that a process inherits to be in it."""
+        return tuple(turn for _, turn in self._devices)
+
+    def stop(self) -> None:
+        """Whoever waits, in another thread, waits no more."""
+        self._stopped.set()
+
+    def __enter__(self) -> None:
+        if not self._depth:
+            deadline = time.monotonic() + self._wait_s
+            try:
+                for gate, turn in self._devices:
+                    # Who waits for all others to leave keeps the gate, so that none comes in.
+                    self._take(gate, fcntl.LOCK_EX, deadline)
+                    try:
+                        self._take(turn, self._how, deadline)
+                    finally:
+                        fcntl.flock(gate, fcntl.LOCK_UN)
+            except BaseException:
+                self._leave()
+                raise
+        self._depth += 1
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self._leave()
+
+    def _take(self, file: int, how: int, deadline: float) -> None:
+        while True:
+            with suppress(BlockingIOError):
+                fcntl.flock(file, how | fcntl.LOCK_NB)
+                return
+            if self._stopped.wait(LOOK_S) or time.monotonic() > deadline:
+                raise DeviceTakenError(f"another program keeps {self._names}")
+
+    def _leave(self) -> None:
+        for _, turn in self._devices:
+            fcntl.flock(turn, fcntl.LOCK_UN)
+
+
+def gpu() -> tuple[str, ...]:
+    """The name of the GPU that this process runs on; none where there is no GPU."""
+    state = gpu_state()
+    return (state.uuid,) if state else ()
+
+
+def cores() -> tuple[str, ...]:
+    """The names of the processors that this process may use: who uses others is not in the way."""
+    if not hasattr(os, "sched_getaffinity"):
+        return ("cpu",)
+    return tuple(f"cpu-{number}" for number in sorted(os.sched_getaffinity(0)))
+
+
+def shared_folder() -> Path:
+    """The folder that all users of this machine share."""
+    folder = Path(gettempdir()) / FOLDER
+    with suppress(FileExistsError):
+        folder.mkdir()
+        folder.chmod(0o1777)
+    return folder
+
+
+def _opened(path: Path) -> int:
+    with suppress(FileExistsError):  # It may be another user's: then it is only read.
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o644))
+    return os.open(path, os.O_RDONLY | os.O_CLOEXEC)

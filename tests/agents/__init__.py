@@ -1,0 +1,1 @@
+"""Campaigns of faults with agents that evaluate over a real broker."""

@@ -1,0 +1,88 @@
+"""An evaluation's request and result, as events hold them, and the process between the two."""
+
+from pathlib import Path
+
+import msgspec
+import onnx
+import pytest
+
+from benanza.agents.options import options_of, request_of
+from benanza.agents.serving.isolated import evaluate_apart
+from benanza.agents.serving.messages import EvaluateModel
+from benanza.agents.serving.worker import evaluated_in_file
+from benanza.evaluating.request import EvaluationRequest, Seeds
+from benanza_backbone.errors import BenanzaError
+from benanza_ingest.limits import Limits
+from benanza_schemas.codec import decode, encode
+from benanza_schemas.events import EvaluationRequested
+from tests.benanza.agents.samples import requested, system
+
+LIMITS = Limits()
+
+
+def asked(request: EvaluationRequest) -> EvaluationRequested:
+    return msgspec.structs.replace(
+        requested(system()),
+        scenario=request.scenario,
+        precision=request.precision,
+        options=options_of(request),
+    )
+
+
+def evaluate(event: EvaluationRequested, path: Path) -> tuple[dict[str, float], str, str]:
+    numbers = LIMITS.model_bytes, LIMITS.nodes, LIMITS.tensor_elements
+    figures, report, failure = evaluated_in_file(EvaluateModel(event, str(path), *numbers))
+    return dict(figures), report, failure
+
+
+def test_what_is_asked_survives_as_an_event() -> None:
+    request = EvaluationRequest(
+        model="m.onnx", scenario="server", seeds=Seeds(schedule=3), rate_per_s=12.5, max_batch=4
+    )
+    event = decode(encode(asked(request)))
+    assert isinstance(event, EvaluationRequested)
+    assert request_of(event, "m.onnx") == request
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"colour": '"red"'}, "this agent's version of benanza knows no colour; upgrade it"),
+        ({"max_batch": '"many"'}, "its options can't be read: Expected `int`"),
+        ({"max_batch": "{"}, "its options can't be read: "),
+    ],
+)
+def test_options_of_another_version_are_refused(options: dict[str, str], why: str) -> None:
+    with pytest.raises(BenanzaError, match=why):
+        request_of(msgspec.structs.replace(requested(system()), options=options), "m.onnx")
+
+
+def test_a_model_is_evaluated_to_figures_with_units(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    path.write_bytes(onnx.parser.parse_model(RELU).SerializeToString())
+    figures, report, failure = evaluate(asked(EvaluationRequest(model="", duration_s=0.05)), path)
+    assert failure == ""
+    assert 0 < figures["p50_us"] <= figures["p99_us"]
+    assert figures["per_s"] > 0
+    assert figures["queries"] >= 64
+    assert '"loadgen"' in report
+    assert '"samples_us": []' in report
+
+
+RELU = """
+<ir_version: 10, opset_import: ["" : 21]>
+g (float[n, 4] x) => (float[n, 4] y) { y = Relu(x) }
+"""
+
+
+def test_what_is_no_model_is_a_failure(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    path.write_bytes(b"no model")
+    figures, report, failure = evaluate(asked(EvaluationRequest(model="")), path)
+    assert (figures, report) == ({}, "")
+    assert "not an ONNX model" in failure
+
+
+def test_a_process_that_ends_is_a_failure_with_its_last_words(tmp_path: Path) -> None:
+    outcome = evaluate_apart(requested(system()), tmp_path, LIMITS, (), module="tests.nowhere")
+    assert "No module named tests.nowhere" in outcome.failure

@@ -1,0 +1,64 @@
+"""Folders of images as data sets."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from benanza.pipelines.data.folder import ImageFolder
+from benanza.pipelines.failing import FailedSampleError
+from benanza_backbone.errors import BenanzaError
+from tests.benanza.pipelines.conftest import DIGITS
+from tests.benanza.pipelines.data.data_set_contract import DataSetContract
+
+JPEGS = [file.read_bytes() for file in sorted((DIGITS / "images").glob("*/*"))[:4]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    names = ("b/2.jpg", "b/1.jpg", "a/2.jpg", "a/1.jpg")
+    for name, content in zip(names, JPEGS, strict=True):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "a" / "3.jpg").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "a" / ".hidden").touch()
+    (tmp_path / "README").touch()
+    return tmp_path
+
+
+class TestImageFolder(DataSetContract):
+    @pytest.fixture
+    def data(self, folder: Path) -> ImageFolder:
+        return ImageFolder(folder)
+
+    @pytest.fixture
+    def again(self, folder: Path) -> ImageFolder:
+        return ImageFolder(folder)
+
+
+def test_the_digest_is_of_what_sha256sum_prints(folder: Path) -> None:
+    (folder / "a" / "3.jpg").unlink()
+    lines = "".join(
+        f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n"
+        for name in ("a/1.jpg", "a/2.jpg", "b/1.jpg", "b/2.jpg")
+    )
+    data = ImageFolder(folder)
+    assert data.sha256 == hashlib.sha256(lines.encode()).hexdigest()
+    (folder / "b" / "2.jpg").rename(folder / "a" / "4.jpg")
+    assert ImageFolder(folder).sha256 != data.sha256
+
+
+def test_what_is_no_folder_of_classes_is_said(folder: Path) -> None:
+    for wrong, said in ((folder / "none", "can't be read"), (folder / "a", "has no images")):
+        with pytest.raises(BenanzaError, match=said):
+            ImageFolder(wrong)
+    (folder / "b" / "c").mkdir()
+    with pytest.raises(BenanzaError, match="is a folder in that of a class"):
+        ImageFolder(folder)
+
+
+def test_a_file_that_is_gone_meanwhile_fails(folder: Path) -> None:
+    data = ImageFolder(folder)
+    (folder / "a" / "1.jpg").unlink()
+    with pytest.raises(FailedSampleError, match="the file can't be read: No such file"):
+        data.content(data.samples[0])

@@ -1,0 +1,234 @@
+"""Pipelines that are repeated: what is the same, and each pitfall by its name."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import onnx
+import pytest
+from onnxruntime.quantization import QuantType, quantize_dynamic
+
+from benanza.pipelines.images.steps import Layout
+from benanza.pipelines.results import RepeatedPipeline
+from benanza.pipelines.specification import PipelineScenario, PipelineSpecification
+from benanza_backbone.errors import BenanzaError
+from tests.benanza.pipelines.conftest import DIGITS, ran
+
+Change = Callable[[PipelineSpecification], PipelineSpecification]
+
+replaced = msgspec.structs.replace
+
+
+def test_what_is_repeated_as_it_was_recorded_agrees(
+    recorded: PipelineSpecification, tmp_path: Path
+) -> None:
+    run = ran(recorded, tmp_path / "pipeline.toml")
+    result = run.result
+    assert result.agrees
+    assert (result.differences, result.changed, result.pitfalls) == ((), (), ())
+    assert result.same_predictions
+    top_1, top_5 = result.accuracies
+    assert top_1.samples == 40
+    assert top_1.share == top_1.recorded_share
+    assert top_1.share > 0.7
+    assert top_5.share >= top_1.share
+    assert top_1.interval.least < top_1.share < top_1.interval.greatest
+    assert run.here.recorded is not None
+    assert recorded.recorded is not None
+    assert run.here.recorded.steps == recorded.recorded.steps
+    assert sum(each is not None for each in run.named) == 40
+
+
+def _step(position: int, **changes: Any) -> Change:
+    def change(pipeline: PipelineSpecification) -> PipelineSpecification:
+        steps = list(pipeline.steps)
+        steps[position] = replaced(steps[position], **changes)
+        return replaced(pipeline, steps=tuple(steps))
+
+    return change
+
+
+def _order(*positions: int) -> Change:
+    return lambda pipeline: replaced(
+        pipeline, steps=tuple(pipeline.steps[position] for position in positions)
+    )
+
+
+def _output(**changes: Any) -> Change:
+    return lambda pipeline: replaced(pipeline, output=replaced(pipeline.output, **changes))
+
+
+def _truncated(pipeline: PipelineSpecification) -> PipelineSpecification:
+    return _output(labels=pipeline.output.labels[:10])(pipeline)
+
+
+PITFALLS: dict[str, tuple[str, Change]] = {
+    "colours": ("swapped colour channels", _step(0, colours="BGR")),
+    "decoder": ("another decoder", _step(0, library="simplejpeg", jpeg="fast")),
+    "interpolation": (
+        "another interpolation",
+        _step(1, interpolation="nearest", antialias=False),
+    ),
+    "order": ("normalise before or after the cast", _order(0, 1, 2, 4, 3, 5)),
+    "layout": ("NHWC for NCHW", _step(5, by="reshape")),
+    "crop": ("crop for resize", _order(0, 2, 3, 4, 5)),
+    "size": ("another size", _step(1, shorter=38)),
+    "offset": ("truncated or shifted labels", _output(offset=1)),
+    "truncated": ("truncated or shifted labels", _truncated),
+}
+
+
+@pytest.fixture(scope="session")
+def injected(
+    recorded: PipelineSpecification, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, RepeatedPipeline]:
+    folder = tmp_path_factory.mktemp("injected")
+    return {
+        what: ran(change(recorded), folder / f"{what}.toml").result
+        for what, (_, change) in PITFALLS.items()
+    }
+
+
+@pytest.mark.parametrize("what", PITFALLS)
+def test_an_injected_pitfall_is_named_and_no_other(
+    what: str, injected: dict[str, RepeatedPipeline]
+) -> None:
+    result = injected[what]
+    assert {pitfall.name for pitfall in result.pitfalls} == {PITFALLS[what][0]}
+    assert not result.agrees
+    assert result.changed
+    assert {each.what for each in result.differences} <= {"software.simplejpeg"}
+
+
+def test_pitfalls_cost_accuracy_as_they_must(injected: dict[str, RepeatedPipeline]) -> None:
+    right = {what: result.accuracies[0] for what, result in injected.items()}
+    assert right["colours"].right == right["offset"].right == 0
+    assert all(right[what].differs for what in ("order", "layout", "crop", "truncated"))
+    assert not any(right[what].differs for what in ("decoder", "interpolation"))
+    assert injected["offset"].same_predictions, "the scores are those of before"
+    assert not injected["interpolation"].same_predictions or right["interpolation"].right
+
+
+def test_a_layout_that_the_model_refuses_fails_all_samples_with_the_reason(
+    recorded: PipelineSpecification, tmp_path: Path
+) -> None:
+    steps = (*recorded.steps[:5], Layout(to="NHWC"))
+    result = ran(replaced(recorded, steps=steps, recorded=None), tmp_path / "p.toml").result
+    assert [each.name for each in result.pitfalls] == ["NHWC for NCHW"]
+    assert "make 32x32x3, and the model takes 3x32x32" in result.pitfalls[0].shown_by
+    assert len(result.failed) == 40
+    assert result.accuracies[0].right == 0
+
+
+def test_results_that_depend_on_the_batch_are_found(
+    recorded: PipelineSpecification, tmp_path: Path
+) -> None:
+    quantised = tmp_path / "int8.onnx"
+    quantize_dynamic(DIGITS / "model.onnx", quantised, weight_type=QuantType.QUInt8)
+    model = replaced(recorded.model, source=quantised.name)
+    result = ran(replaced(recorded, model=model), tmp_path / "p.toml").result
+    assert [each.name for each in result.pitfalls] == ["batch-dependent results"]
+    assert "7 of 7 samples have other scores in a batch" in result.pitfalls[0].shown_by
+    assert [each.what for each in result.differences] == ["model.sha256"]
+    one = replaced(recorded.framework, batch=1)
+    alone = ran(replaced(recorded, model=model, framework=one), tmp_path / "p.toml").result
+    assert alone.pitfalls == ()
+    assert [each.what for each in alone.changed] == ["framework.batch"]
+
+
+@pytest.mark.parametrize("what", ["colours", "interpolation"])
+def test_what_nobody_wrote_down_is_found_by_the_digests(
+    what: str, recorded: PipelineSpecification, tmp_path: Path
+) -> None:
+    """The record is of a program that had the pitfall, though the steps say that it hadn't."""
+    name, change = PITFALLS[what]
+    wrong = ran(replaced(change(recorded), recorded=None), tmp_path / "wrong.toml").here.recorded
+    assert wrong is not None
+    assert recorded.recorded is not None
+    said = tuple(
+        replaced(step, did=did.did)
+        for step, did in zip(wrong.steps, recorded.recorded.steps, strict=True)
+    )
+    pretended = replaced(recorded, recorded=replaced(wrong, steps=said))
+    result = ran(pretended, tmp_path / "p.toml").result
+    assert [pitfall.name for pitfall in result.pitfalls] == [name]
+    assert [each.what.split(" ")[0] for each in result.changed] == ["what"]
+
+
+def test_failed_samples_are_counted_and_named(
+    recorded: PipelineSpecification, tmp_path: Path
+) -> None:
+    images = tmp_path / "images"
+    files = sorted((DIGITS / "images").glob("*/*"))[:9]
+    for file in files:
+        copy = images / file.parent.name / file.name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(file.read_bytes())
+    (images / files[0].parent.name / "Thumbs.db").write_bytes(b"no image")
+    cut = images / files[4].parent.name / files[4].name
+    cut.write_bytes(cut.read_bytes()[:700])
+    data = replaced(recorded.data, source="images", samples=10)
+    result = ran(replaced(recorded, data=data), tmp_path / "p.toml").result
+    assert [each.name.split("/")[1] for each in result.failed] == ["Thumbs.db", files[4].name]
+    assert result.accuracies[0].samples == 10
+    assert result.accuracies[0].right <= 8
+    assert [each.what for each in result.differences] == ["data.sha256"]
+    assert (result.changed, result.pitfalls) == ((), ()), "other files have other digests"
+    assert not result.agrees
+
+
+def test_other_versions_and_machines_are_said_and_no_matter(
+    recorded: PipelineSpecification, tmp_path: Path
+) -> None:
+    framework = replaced(recorded.framework, version="1.0")
+    assert recorded.recorded is not None
+    then = replaced(
+        recorded,
+        framework=framework,
+        recorded=replaced(recorded.recorded, framework=framework),
+        software=recorded.software | {"pillow": "1.0"},
+        hardware={"cpu": "another"},
+    )
+    result = ran(then, tmp_path / "p.toml").result
+    said = {each.what: each.specified for each in result.differences}
+    assert said["framework.version"] == said["software.pillow"] == "1.0"
+    assert said["hardware.cpu"] == "another"
+    assert result.agrees
+
+
+def test_a_scenario_is_run_and_recorded(recorded: PipelineSpecification, tmp_path: Path) -> None:
+    scenario = PipelineScenario(name="single-stream", duration_s=0.05)
+    run = ran(replaced(recorded, scenario=scenario), tmp_path / "p.toml")
+    assert run.result.under_load is not None
+    measured = run.result.under_load.evaluation.measured
+    assert measured is not None
+    assert measured.prepare_us > 0
+    assert run.here.recorded is not None
+    load = run.here.recorded.under_load
+    assert load is not None
+    assert load.per_s == measured.per_s
+
+
+def test_what_can_t_be_run_is_said(recorded: PipelineSpecification, tmp_path: Path) -> None:
+    file = tmp_path / "p.toml"
+    framework = replaced(recorded.framework, configuration="fastest")
+    with pytest.raises(BenanzaError, match="no configuration 'fastest' here; it has default"):
+        ran(replaced(recorded, framework=framework), file)
+    with pytest.raises(BenanzaError, match="the data set has 40 samples, fewer than 41"):
+        ran(replaced(recorded, data=replaced(recorded.data, samples=41)), file)
+    with pytest.raises(BenanzaError, match="there is no framework 'none'"):
+        ran(replaced(recorded, framework=replaced(recorded.framework, name="none")), file)
+    with pytest.raises(BenanzaError, match="there is no file"):
+        ran(replaced(recorded, model=replaced(recorded.model, source="none.onnx")), file)
+    slow = replaced(recorded.framework, configuration="no optimisations")
+    scenario = PipelineScenario(name="offline")
+    with pytest.raises(BenanzaError, match="a scenario is run with 'default options'"):
+        ran(replaced(recorded, framework=slow, scenario=scenario), file)
+
+
+def test_the_model_is_as_small_as_it_says() -> None:
+    model = onnx.load(DIGITS / "model.onnx")
+    weights = sum(onnx.numpy_helper.to_array(each).size for each in model.graph.initializer)
+    assert 20_000 < weights < 40_000
+    assert not any(node.metadata_props for node in model.graph.node)

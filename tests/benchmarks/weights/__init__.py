@@ -1,0 +1,1 @@
+"""The store of weights as a process, and what its benchmark does to it."""

@@ -1,0 +1,113 @@
+"""Those that are alone on a device are, and nobody waits for ever because others keep coming."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread, Timer
+
+import pytest
+
+from benanza_runner.isolation.device_turn import DeviceTakenError, DeviceTurn, cores, shared_folder
+from benanza_runner.isolation.isolated_runtime import IsolatedRuntime, RuntimeStartError
+from tests.runner.fake_runtime import FakeRuntime
+
+SHORT_S = 0.1
+
+
+def turn(folder: Path, *devices: str, alone: bool = True, wait_s: float = SHORT_S) -> DeviceTurn:
+    return DeviceTurn(devices or ("gpu",), alone=alone, wait_s=wait_s, folder=folder)
+
+
+def test_one_that_is_alone_keeps_all_others_away(tmp_path: Path) -> None:
+    for alone in (True, False):
+        with turn(tmp_path), pytest.raises(DeviceTakenError, match="keeps gpu"):
+            turn(tmp_path, alone=alone).__enter__()
+    with turn(tmp_path, alone=False), turn(tmp_path, alone=False):
+        with pytest.raises(DeviceTakenError):
+            turn(tmp_path).__enter__()
+        with turn(tmp_path, alone=False):
+            pass  # Who gave up isn't waited for.
+    with turn(tmp_path):
+        pass
+
+
+def test_devices_that_overlap_are_in_each_others_way(tmp_path: Path) -> None:
+    with turn(tmp_path, "cpu-1", "cpu-0"):
+        with pytest.raises(DeviceTakenError):
+            turn(tmp_path, "cpu-1", "cpu-2").__enter__()
+        with turn(tmp_path, "cpu-2"):
+            pass  # It was left by the one that didn't get both.
+    assert cores()
+    assert shared_folder().is_dir()
+
+
+def test_who_waits_to_be_alone_comes_before_those_that_come_later(tmp_path: Path) -> None:
+    """Workers that share a device would otherwise never all be away at once."""
+    with turn(tmp_path, alone=False):
+        waiting = turn(tmp_path, wait_s=10)
+        thread = Thread(target=waiting.__enter__)
+        thread.start()
+        time.sleep(SHORT_S)
+        with pytest.raises(DeviceTakenError):
+            turn(tmp_path, alone=False).__enter__()
+    thread.join()
+    with pytest.raises(DeviceTakenError):
+        turn(tmp_path, alone=False).__enter__()
+
+
+def test_it_can_be_entered_within_itself(tmp_path: Path) -> None:
+    own = turn(tmp_path)
+    with own:
+        with own:
+            pass
+        with pytest.raises(DeviceTakenError):
+            turn(tmp_path).__enter__()
+    with turn(tmp_path):
+        pass
+
+
+@contextmanager
+def left_behind(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that was started within a turn, by one that was killed."""
+    text = f"""
+import os, signal, subprocess, sys
+from pathlib import Path
+from benanza_runner.isolation.device_turn import DeviceTurn
+turn = DeviceTurn(["gpu"], alone=True, folder=Path({str(folder)!r}))
+turn.__enter__()
+subprocess.Popen(["cat"], pass_fds=turn.files, stdout=subprocess.DEVNULL)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    with subprocess.Popen([sys.executable, "-c", text], stdin=subprocess.PIPE) as process:
+        process.wait()
+        yield process
+
+
+def test_what_a_killed_process_has_started_keeps_the_device_while_it_runs(tmp_path: Path) -> None:
+    with left_behind(tmp_path) as process:
+        with pytest.raises(DeviceTakenError):
+            turn(tmp_path).__enter__()
+        assert process.stdin is not None
+        process.stdin.close()
+        with turn(tmp_path, wait_s=10):
+            pass
+
+
+def test_a_runner_waits_for_its_turn_and_no_layer_is_late_for_it(tmp_path: Path) -> None:
+    others = turn(tmp_path)
+    own = turn(tmp_path, wait_s=10)
+    with IsolatedRuntime("tests.runner.fake_runtime:FakeRuntime", turn=own) as runtime:
+        others.__enter__()
+        leaving = Timer(SHORT_S, others.__exit__, (None, None, None))
+        leaving.start()
+        began = time.monotonic()
+        assert runtime.system() == FakeRuntime().system()
+        assert time.monotonic() - began > SHORT_S
+        leaving.join()
+        with others:
+            Timer(SHORT_S, runtime.stop).start()
+            with pytest.raises(RuntimeStartError, match="stopped"):
+                runtime.ceilings("fp32")

@@ -1,15 +1,20 @@
 """`benanza evaluate`: models under load, stored, and beside their bounds."""
 
+from benanza.agents.options import options_of
+from benanza.agents.serving.outcome import outcome_of
 from benanza.evaluating.beside import beside
 from benanza.evaluating.request import EvaluationRequest
-from benanza.evaluating.results import EvaluatedModel
+from benanza.evaluating.results import EvaluatedModel, Evaluation
 from benanza.evaluating.samples import SampleSource
-from benanza.evaluating.stored import stored
 from benanza.installation.configured import configured_log, known_store
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of
+from benanza_schemas.events import ModelEvaluated, event_id
+from benanza_schemas.limits import MAX_REASON_LENGTH
+
+NO_AGENT = "0" * 32
 
 
 def evaluate(
@@ -27,6 +32,30 @@ def evaluate(
         ) from error
     evaluation = evaluated(request, source, limits_of(settings))
     with configured_log(settings) as log:
-        log.append([as_message(stored(evaluation))])
+        log.append([as_message(_stored(evaluation))])
     with known_store(settings) as store:
         return beside(store, evaluation)
+
+
+def _stored(evaluation: Evaluation) -> ModelEvaluated:
+    """The event. Nobody asked an agent for it, so its `evaluation_id` is no request's."""
+    request, system_id = evaluation.request, evaluation.system.system_id
+    causes = (request.scenario, request.precision, evaluation.evaluated_at.isoformat())
+    evaluation_id = event_id("Evaluation", evaluation.model_id, system_id, *causes)
+    outcome = outcome_of(evaluation)
+    return ModelEvaluated(
+        event_id=event_id("ModelEvaluated", evaluation_id, system_id),
+        evaluation_id=evaluation_id,
+        model_id=evaluation.model_id,
+        name=evaluation.name,
+        system=evaluation.system,
+        agent_id=NO_AGENT,
+        agent="",
+        scenario=request.scenario,
+        precision=request.precision,
+        evaluated_at=evaluation.evaluated_at,
+        options=options_of(request),
+        figures=dict(outcome.figures),
+        report=outcome.report,
+        failure=outcome.failure[:MAX_REASON_LENGTH],
+    )

@@ -24,20 +24,6 @@ NO_BOUND = "no full bound of it is known on this device"
 _BATCHES = "SELECT DISTINCT batch FROM models WHERE sha256 = {sha256:String} ORDER BY batch"
 
 
-def alone(evaluation: Evaluation) -> EvaluatedModel:
-    """The evaluation where nothing is known of any model."""
-    return EvaluatedModel(
-        evaluation=evaluation,
-        bound_us=None,
-        bound_batch=None,
-        bound_per_s=None,
-        bound_per_s_batch=None,
-        parts=tuple(_parts(evaluation, None)),
-        losses=(),
-        without_bound=_without_bound(_latency_batch(evaluation)),
-    )
-
-
 def beside(store: Store, evaluation: Evaluation) -> EvaluatedModel:
     """The evaluation beside what the store has. Raises `BenanzaError` as its queries do."""
     request, where = evaluation.request, device(evaluation.system)
@@ -59,7 +45,7 @@ def beside(store: Store, evaluation: Evaluation) -> EvaluatedModel:
         bound_per_s_batch=fastest,
         parts=tuple(_parts(evaluation, bound_us)),
         losses=tuple(_losses(store, bounds, evaluation)) if bound_us else (),
-        without_bound="" if batch in found else _without_bound(batch),
+        without_bound=f"{NO_BOUND} at batch size {batch}" if batch and not bound_us else "",
     )
 
 
@@ -68,10 +54,6 @@ def _latency_batch(evaluation: Evaluation) -> int | None:
     request = evaluation.request
     sizes = {"multi-stream": request.streams, "offline": None}
     return sizes.get(request.scenario, 1)
-
-
-def _without_bound(batch: int | None) -> str:
-    return f"{NO_BOUND} at batch size {batch}" if batch else ""
 
 
 def _parts(evaluation: Evaluation, bound_us: float | None) -> Iterator[LoadPart]:

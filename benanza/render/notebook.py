@@ -5,7 +5,6 @@ from benanza.gating.results import Gate
 from benanza.predicting.results import PredictedBounds
 from benanza.quantised.worth import QuantisationWorths
 from benanza.render.answers.advise import advice_html
-from benanza.render.answers.evaluation import evaluation_html
 from benanza.render.answers.explain import explanations_html
 from benanza.render.answers.gate import gate_html
 from benanza.render.answers.generation import generation_html
@@ -20,6 +19,7 @@ from benanza.render.bounds import bounds_html, known_bounds_html, lower_bounds_h
 from benanza.render.comparison import comparison_html
 from benanza.render.history import history_html
 from benanza.render.inspect import inspection_html
+from benanza.render.load.evaluation import evaluation_html
 from benanza.render.publish import published_html
 from benanza.render.status import status_html
 from benanza.results.advise import Advised

@@ -13,7 +13,8 @@ def outcome_of(evaluation: Evaluation) -> EvaluationOutcome:
     report = msgspec.structs.replace(
         evaluation,
         service=tuple(
-            msgspec.structs.replace(times, samples_us=()) for times in evaluation.service
+            msgspec.structs.replace(times, samples_us=(), after_idle_us=())
+            for times in evaluation.service
         ),
     )
     return EvaluationOutcome(

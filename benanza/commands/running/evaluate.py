@@ -160,7 +160,7 @@ def evaluate(
       benanza evaluate --spec pipeline.toml --record recorded.toml
     """
     from benanza.evaluating.command import evaluate as run_evaluation
-    from benanza.render.answers.evaluation import print_evaluation
+    from benanza.render.load.evaluation import print_evaluation
 
     if spec is not None:
         _repeat(ctx, spec, record, settings_of(data), output)

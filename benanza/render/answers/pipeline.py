@@ -13,7 +13,7 @@ from benanza.pipelines.results import (
 )
 from benanza.pipelines.scoring import Interval
 from benanza.pipelines.specification import RecordedLoad
-from benanza.render.answers.evaluation import print_evaluation
+from benanza.render.load.evaluation import print_evaluation
 from benanza.render.table import printable
 from benanza.render.units import plural, time_unit
 

@@ -9,6 +9,8 @@ pytest.importorskip("mlperf_loadgen")
 
 import benanza as api
 from benanza.evaluating import evaluate as module
+from benanza.installation.configured import known_store
+from benanza.settings import load
 from tests.benanza.conftest import Benanza, without_progress
 
 MODEL = "zoo:squeezenet"
@@ -29,6 +31,9 @@ def test_a_stream_stands_beside_the_bound(benanza: Benanza, data: Path) -> None:
     assert sum(part["us"] for part in found["parts"]) == pytest.approx(latency_us)
     assert found["parts"][0] == {"kind": "the bound", "us": found["bound_us"]}
     assert found["bound_per_s"] == pytest.approx(1e6 / found["bound_us"])
+    with known_store(load(data)) as store:
+        (row,) = store.query("SELECT model, scenario, figures['mean_us'] AS us FROM evaluations")
+    assert row == {"model": "squeezenet", "scenario": "single-stream", "us": latency_us}
 
 
 def test_bad_input_is_one_line_that_says_what_to_do(benanza: Benanza, data: Path) -> None:

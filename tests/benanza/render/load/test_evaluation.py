@@ -17,7 +17,7 @@ from benanza.evaluating.results import (
     ServiceTimes,
     Validity,
 )
-from benanza.render.answers.evaluation import evaluation_html, print_evaluation
+from benanza.render.load.evaluation import evaluation_html, print_evaluation
 from tests.schemas.samples import SYSTEM, some_id
 
 LATENCY = Percentiles(mean_us=5_000.0, p50_us=4_800.0, p90_us=6_000.0, p99_us=9_000.0, p999_us=None)

@@ -1,0 +1,1 @@
+"""Models under load, for people."""

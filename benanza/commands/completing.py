@@ -60,14 +60,14 @@ def known_systems(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
 
 def _known(ctx: click.Context, query: str) -> list[str]:
     """What a query of one column finds in the store that the settings name, as it is there."""
+    from benanza.installation.embedded import store_as_it_is
     from benanza.settings import load
-    from benanza_backbone.clickhouse.store import Store
 
     try:
         settings = load(ctx.params.get("data"))
         if settings.kafka is None and not settings.data.exists():
             return []
-        with Store.open(settings.clickhouse, migrates=False) as store:
+        with store_as_it_is(settings) as store:
             return [row["known"] for row in store.query(query)]
     except BenanzaError:
         return []

@@ -93,8 +93,7 @@ def run(
                 ask_again(log, models, runtime.system().system_id, request.policy.precisions)
             system_id = _benchmark(request, models, log, runtime, watch, progress, is_quiet)
             with watch.stage("store"), Store.open(settings.clickhouse) as store:
-                progress.stage("storing", 1)
-                fill(store, log)
+                fill(store, log, progress)
                 bounds = _bounds(request.policy, store, models, system_id)
         precisions = request.policy.precisions
         layers = count_layers(
@@ -214,7 +213,7 @@ def _benchmark(
                     log.append([as_message(job) for job in doubtful])
                     what = "again, since the machine was busy"
         with watch.stage("analyze"):
-            analyze(analyzer)
+            analyze(analyzer, progress)
     return system_id
 
 

@@ -24,7 +24,7 @@ Rows = list[dict[str, Any]]
 
 FOLDER = "answers"
 
-MOST_BYTES = 4 << 20
+MOST_BYTES = 32 << 20
 """A longer answer isn't kept: to read it would take as long as to ask again."""
 
 _TUPLE = 1

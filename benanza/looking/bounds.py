@@ -54,7 +54,7 @@ def brought_up_to_date(settings: Settings) -> KnownBounds | None:
     """
     if settings.kafka or parse_address(settings.clickhouse).folder is None:
         return None
-    return known_bounds(settings, (), BoundPolicy((), fusion=True, accounting="full"), {}, None)
+    return known_bounds(settings, (), BoundPolicy(()), {}, None)
 
 
 def known_history(

@@ -1,8 +1,9 @@
 """One way to print a table, whatever reads it."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import IO, Literal
 
 from rich import box
@@ -175,12 +176,31 @@ def printable(text: str) -> str:
 
 
 def html(parts: Sequence[RenderableType]) -> str:
-    """What a notebook shows for these parts."""
-    recorder = Console(
-        record=True, file=io.StringIO(), width=NOTEBOOK_WIDTH, highlight=False, force_terminal=True
+    """What a notebook shows for these parts: tables as tables, and lines as paragraphs."""
+    return "\n".join(map(_as_html, parts))
+
+
+def _as_html(part: RenderableType) -> str:
+    if not isinstance(part, Table):
+        return f'<p style="white-space:pre-wrap">{_escaped(part)}</p>'
+    sides = [f'style="text-align:{column.justify}"' for column in part.columns]
+    titles = (column.header for column in part.columns)
+    lines = [
+        f"<tr>{_cells('th', sides, titles)}</tr>",
+        *(f"<tr>{_cells('td', sides, row)}</tr>" for row in zip(*_columns(part), strict=True)),
+    ]
+    return "<table>\n" + "\n".join(lines) + "\n</table>"
+
+
+def _columns(shown: Table) -> list[list[RenderableType]]:
+    return [list(column.cells) for column in shown.columns]
+
+
+def _cells(tag: str, sides: Sequence[str], row: Iterable[RenderableType]) -> str:
+    return "".join(
+        f"<{tag} {side}>{_escaped(cell)}</{tag}>" for side, cell in zip(sides, row, strict=True)
     )
-    for part in parts:
-        recorder.print(part)
-    return recorder.export_html(
-        inline_styles=True, code_format='<pre style="line-height:1.2">{code}</pre>'
-    )
+
+
+def _escaped(text: RenderableType) -> str:
+    return escape(text.plain if isinstance(text, Text) else str(text))

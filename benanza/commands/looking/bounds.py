@@ -17,6 +17,7 @@ from benanza.commands.options import (
     Time,
     data_option,
     dim_filter_option,
+    fail_without,
     format_option,
     none_with,
     policy_filter_options,
@@ -27,7 +28,7 @@ from benanza.render.bounds import print_known_bounds
 from benanza.render.table import console
 from benanza.request import BoundPolicy, Other
 from benanza_backbone.settings import Settings
-from benanza_schemas.layer import Accounting, Precision
+from benanza_schemas.layer import Precision
 
 
 class Different(click.ParamType):
@@ -98,9 +99,7 @@ def bounds(
     other: Other | None,
     specification: Path | None,
     dims: tuple[tuple[str, int], ...],
-    precisions: tuple[Precision, ...],
-    fusion: bool,
-    accounting: Accounting,
+    policy: BoundPolicy,
     data: Path | None,
     output: Format,
 ) -> None:
@@ -122,7 +121,6 @@ def bounds(
     """
     from benanza.looking.bounds import known_bounds
 
-    policy = BoundPolicy(precisions, fusion, accounting)
     if specification is not None:
         if at is not None or other is not None:
             raise click.UsageError(
@@ -144,6 +142,7 @@ def bounds(
         click.echo(none_with(dims))
     else:
         print_known_bounds(console(sys.stdout), known)
+    fail_without([*known.bounds, *known.without_bound])
     if any(bound.partial for bound in known.bounds):
         ctx.exit(PARTIAL)
 

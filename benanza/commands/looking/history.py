@@ -9,6 +9,7 @@ from benanza.commands.options import (
     Format,
     data_option,
     dim_filter_option,
+    fail_without,
     format_option,
     known_model_argument,
     none_with,
@@ -19,7 +20,6 @@ from benanza.commands.startup import settings_of
 from benanza.render.history import print_history
 from benanza.render.table import console
 from benanza.request import BoundPolicy
-from benanza_schemas.layer import Accounting, Precision
 
 
 @click.command()
@@ -38,9 +38,7 @@ def history(
     model: str,
     limit: int | None,
     dims: tuple[tuple[str, int], ...],
-    precisions: tuple[Precision, ...],
-    fusion: bool,
-    accounting: Accounting,
+    policy: BoundPolicy,
     data: Path | None,
     output: Format,
 ) -> None:
@@ -57,7 +55,6 @@ def history(
     """
     from benanza.looking.bounds import known_history, newest
 
-    policy = BoundPolicy(precisions, fusion, accounting)
     versions = known_history(settings_of(data), model, policy, dict(dims))
     if output == "json":
         print_json(versions if limit is None else newest(versions, limit))
@@ -65,3 +62,4 @@ def history(
         click.echo(none_with(dims))
     else:
         print_history(console(sys.stdout), versions, limit)
+    fail_without(versions.history)

@@ -9,6 +9,7 @@ from benanza.commands.options import (
     Format,
     KnownModel,
     data_option,
+    fail_without,
     format_option,
     precision_filter_option,
     print_json,
@@ -35,6 +36,7 @@ def layers(
     models: tuple[str, ...],
     limit: int | None,
     precisions: tuple[Precision, ...],
+    system: str,
     data: Path | None,
     output: Format,
 ) -> None:
@@ -53,8 +55,9 @@ def layers(
     """
     from benanza.looking.layers import first, known_layers
 
-    known = known_layers(settings_of(data), models, precisions)
+    known = known_layers(settings_of(data), models, precisions, system)
     if output == "json":
         print_json(known if limit is None else first(known, limit))
     else:
         print_layers(console(sys.stdout), known, limit or SHOWN)
+    fail_without(known.layers)

@@ -137,5 +137,5 @@ def _rest(kinds: Sequence[Alike]) -> str:
     calls = sum(map(len, kinds))
     return (
         f"and {plural(calls, 'call')} of {plural(len(kinds), 'kind')}, "
-        f"{sum(map(_share, kinds)):.1%} of the time; --top shows more, --format json all"
+        f"{sum(map(_share, kinds)):.1%} of the time; --limit shows more, --format json all"
     )

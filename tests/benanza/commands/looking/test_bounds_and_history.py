@@ -125,7 +125,10 @@ def test_bounds_of_a_model_at_several_dimensions(
     for command in ("bounds", "history"):
         done = benanza(command, "open", "--dim", "length=65", "--data", data)
         assert done.returncode == 0
-        assert done.stdout == "no bounds are known with length=65; leave out --dim and --value\n"
+        assert (
+            done.stdout
+            == "no bounds are known with length=65; leave out --batch, --dim and --value\n"
+        )
 
 
 def test_a_model_that_was_never_run(benanza: Benanza, data: Path) -> None:

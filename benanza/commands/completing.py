@@ -14,6 +14,7 @@ NAMES = "SELECT DISTINCT name AS known FROM models ORDER BY name"
 SYSTEMS = "SELECT DISTINCT system_id AS known FROM systems ORDER BY system_id"
 
 ZOO = "zoo:"
+DECODERS = "decoder:"
 
 
 def beginning(incomplete: str, candidates: Iterable[str]) -> list[CompletionItem]:
@@ -39,13 +40,19 @@ def models(incomplete: str) -> list[CompletionItem]:
     files = [CompletionItem(incomplete, type="file")]
     if not incomplete or not (ZOO.startswith(incomplete) or incomplete.startswith(ZOO)):
         return files
-    from benanza_ingest.decoders.forms import decoder_names
+    # Shells forget what comes before the item for files.
+    return files + beginning(incomplete, (ZOO + name for name in _zoo_names(incomplete)))
+
+
+def _zoo_names(incomplete: str) -> list[str]:
+    """Those of the zoo; decoders, whose names take a second, once they are meant."""
+    if incomplete.startswith(ZOO + DECODERS):
+        from benanza_ingest.decoders.forms import decoder_names
+
+        return [*decoder_names()]
     from benanza_ingest.reading.zoo import exported_models, zoo_names
 
-    # Shells forget what comes before the item for files.
-    return files + beginning(
-        incomplete, (ZOO + name for name in [*zoo_names(), *exported_models(), *decoder_names()])
-    )
+    return [*zoo_names(), *exported_models(), DECODERS]
 
 
 def known_models(ctx: click.Context, incomplete: str) -> list[CompletionItem]:

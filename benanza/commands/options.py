@@ -398,10 +398,15 @@ def format_option(command: Command) -> Command:
     )(command)
 
 
-def fail_without(known: Sized) -> None:
-    """Ends the command as one that failed, if nothing of what was asked for is known."""
-    if not known:
-        click.get_current_context().exit(FAILED)
+def fail_without(known: Sized, why: str, output: Format) -> None:
+    """Ends the command as one that failed, if nothing of what was asked for is known; `why` says
+    what to do. A document says so by being empty.
+    """
+    if known:
+        return
+    if output == "text":
+        click.echo(f"error: {why}", err=True)
+    click.get_current_context().exit(FAILED)
 
 
 def print_json(result: Result) -> None:

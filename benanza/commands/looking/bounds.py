@@ -24,7 +24,7 @@ from benanza.commands.options import (
     print_json,
 )
 from benanza.commands.startup import settings_of
-from benanza.render.bounds import print_known_bounds
+from benanza.render.bounds import NONE_KNOWN, print_known_bounds
 from benanza.render.table import console
 from benanza.request import BoundPolicy, Other
 from benanza_backbone.settings import Settings
@@ -136,13 +136,15 @@ def bounds(
     known = known_bounds(settings_of(data), models, policy, dict(dims), at)
     if output == "json":
         print_json(known)
-    elif at is not None and not known.bounds:
-        click.echo(f"no bounds were known at {at.isoformat()}; leave out --at for those known now")
-    elif dims and not known.bounds and not known.without_bound:
-        click.echo(none_with(dims))
-    else:
+    why = NONE_KNOWN
+    if at is not None:
+        why = f"no bounds were known at {at.isoformat()}; leave out --at for those known now"
+    elif dims:
+        why = none_with(dims)
+    waiting = range(known.waiting_for_ingest)
+    fail_without([*known.bounds, *known.without_bound, *waiting], why, output)
+    if output == "text":
         print_known_bounds(console(sys.stdout), known)
-    fail_without([*known.bounds, *known.without_bound])
     if any(bound.partial for bound in known.bounds):
         ctx.exit(PARTIAL)
 

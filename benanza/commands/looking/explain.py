@@ -16,7 +16,7 @@ from benanza.commands.options import (
     print_json,
 )
 from benanza.commands.startup import settings_of
-from benanza.render.answers.explain import TOP, print_explanations
+from benanza.render.answers.explain import NONE_SUCH, TOP, print_explanations
 from benanza.render.table import console
 from benanza.request import BoundPolicy
 
@@ -61,6 +61,6 @@ def explain(
     explanations = known_explanations(settings_of(data), [model], policy, dict(dims))
     if output == "json":
         print_json(explanations)
-    else:
+    fail_without(explanations.explanations, NONE_SUCH, output)
+    if output == "text":
         print_explanations(console(sys.stdout), explanations, limit)
-    fail_without(explanations.explanations)

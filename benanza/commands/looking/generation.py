@@ -16,6 +16,7 @@ from benanza.commands.options import (
     print_json,
 )
 from benanza.commands.startup import settings_of
+from benanza.render.answers.explain import NONE_SUCH
 from benanza.render.answers.generation import print_generation
 from benanza.render.table import console
 from benanza_schemas.layer import Precision
@@ -67,6 +68,6 @@ def generation(
     known = known_generation(settings_of(data), prompt, step, precisions, dict(dims), price, system)
     if output == "json":
         print_json(known)
-    else:
+    fail_without([*known.points, *known.partial], NONE_SUCH, output)
+    if output == "text":
         print_generation(console(sys.stdout), known)
-    fail_without([*known.points, *known.partial])

@@ -17,6 +17,7 @@ from benanza.commands.options import (
     print_json,
 )
 from benanza.commands.startup import settings_of
+from benanza.render.answers.explain import NONE_SUCH
 from benanza.render.history import print_history
 from benanza.render.table import console
 from benanza.request import BoundPolicy
@@ -58,8 +59,6 @@ def history(
     versions = known_history(settings_of(data), model, policy, dict(dims))
     if output == "json":
         print_json(versions if limit is None else newest(versions, limit))
-    elif dims and not versions.history:
-        click.echo(none_with(dims))
-    else:
+    fail_without(versions.history, none_with(dims) if dims else NONE_SUCH, output)
+    if output == "text":
         print_history(console(sys.stdout), versions, limit)
-    fail_without(versions.history)

@@ -15,7 +15,7 @@ from benanza.commands.options import (
     print_json,
 )
 from benanza.commands.startup import settings_of
-from benanza.render.answers.layers import SHOWN, print_layers
+from benanza.render.answers.layers import NONE_KNOWN, SHOWN, print_layers
 from benanza.render.table import console
 from benanza_schemas.layer import Precision
 
@@ -58,6 +58,6 @@ def layers(
     known = known_layers(settings_of(data), models, precisions, system)
     if output == "json":
         print_json(known if limit is None else first(known, limit))
-    else:
+    fail_without(known.layers, NONE_KNOWN, output)
+    if output == "text":
         print_layers(console(sys.stdout), known, limit or SHOWN)
-    fail_without(known.layers)

@@ -16,6 +16,7 @@ from benanza.commands.options import (
     print_json,
 )
 from benanza.commands.startup import settings_of
+from benanza.render.answers.explain import NONE_SUCH
 from benanza.render.answers.questions import print_answers
 from benanza.render.table import console
 from benanza_schemas.layer import Precision
@@ -52,6 +53,6 @@ def questions(
     answers = known_answers(settings_of(data), models, precisions, dict(dims), system)
     if output == "json":
         print_json(answers)
-    else:
+    fail_without(answers.models, NONE_SUCH, output)
+    if output == "text":
         print_answers(console(sys.stdout), answers)
-    fail_without(answers.models)

@@ -17,6 +17,7 @@ from benanza.commands.options import (
     print_json,
 )
 from benanza.commands.startup import settings_of
+from benanza.render.answers.explain import NONE_SUCH
 from benanza.render.answers.what_if import print_what_ifs
 from benanza.render.table import console
 from benanza_schemas.events.derivation import Quantised
@@ -72,9 +73,9 @@ def what_if(
     what_ifs = known_what_ifs(settings_of(data), [model], precisions, dict(dims), system)
     if output == "json":
         print_json(what_ifs)
-    else:
+    fail_without(what_ifs.models, NONE_SUCH, output)
+    if output == "text":
         print_what_ifs(console(sys.stdout), what_ifs)
-    fail_without(what_ifs.models)
 
 
 def _quantised(
@@ -92,6 +93,6 @@ def _quantised(
     worths = known_quantisations(settings_of(data), model, quantised, precisions, dims, system)
     if output == "json":
         print_json(worths)
-    else:
+    fail_without([*worths.worths, *worths.to_run], NONE_SUCH, output)
+    if output == "text":
         print_quantisations(console(sys.stdout), worths)
-    fail_without([*worths.worths, *worths.to_run])

@@ -15,12 +15,11 @@ from tests.benanza.commands.mistakes import FOLDER, MISTAKES
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the list says of it."""
     folder = tmp_path_factory.mktemp("mistakes")
-    shape = ["length", 4]
     graph = helper.make_graph(
         [helper.make_node("Relu", ["x"], ["y"])],
         "graph",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["length", 4])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["length", 4])],
     )
     onnx.save(helper.make_model(graph), folder / "model.onnx")
     (folder / "text.onnx").write_text("This is no model.")

@@ -2,7 +2,7 @@
 
 To start the engine and to ask it takes seconds of the processor. All that it can answer follows
 from the event log; so an answer holds for as long as the log ends where it ended then. Answers lie
-in the data folder, a file each, which may be deleted at any time.
+in the store's folder, a file each: they go with the store, and may be deleted at any time.
 """
 
 import shutil
@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 from crc32c import crc32c
 
+from benanza_backbone.clickhouse.folder_seal import OWN
 from benanza_backbone.clickhouse.migrations import shipped
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.event_log.sqlite_seal import marks
@@ -22,7 +23,7 @@ from benanza_schemas.consumer_groups import CONSUMER_GROUPS, SINK
 
 Rows = list[dict[str, Any]]
 
-FOLDER = "answers"
+FOLDER = f"{OWN}answers"
 
 MOST_BYTES = 32 << 20
 """A longer answer isn't kept: to read it would take as long as to ask again."""
@@ -32,13 +33,13 @@ _TUPLE = 1
 
 
 class KnownAnswers:
-    """The answers of a store in the data folder `data`, in the state that `log` brings it into.
+    """The answers of the store in the folder `store`, in the state that `log` brings it into.
 
     What can't be read is not there. Those of former states are deleted with the first new one.
     """
 
-    def __init__(self, data: Path, log: Path) -> None:
-        self._folder = data / FOLDER / _state(log)
+    def __init__(self, store: Path, log: Path) -> None:
+        self._folder = store / FOLDER / _state(log)
 
     def get(self, question: str) -> Rows | None:
         """The answer, if there is one."""

@@ -110,9 +110,10 @@ def store_as_it_is(settings: Settings) -> Iterator[Store]:
 
 def _remembering(settings: Settings, opened: Callable[[], Store]) -> Store:
     """A store that keeps its answers, if it is one that this log alone fills."""
-    if parse_address(settings.clickhouse).folder is None:
+    folder = parse_address(settings.clickhouse).folder
+    if folder is None:
         return opened()
-    return RememberingStore(opened, KnownAnswers(settings.data, settings.event_log))
+    return RememberingStore(opened, KnownAnswers(folder, settings.event_log))
 
 
 def _waits(log: SqliteEventLog, service: str) -> bool:

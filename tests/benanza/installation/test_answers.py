@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from benanza.installation import answers
-from benanza.installation.answers import KnownAnswers, RememberingStore, Rows
+from benanza.installation.answers import FOLDER, KnownAnswers, RememberingStore, Rows
 from benanza.looking.bounds import known_bounds
 from benanza.request import BoundPolicy
 from benanza_backbone.clickhouse.store import Store
@@ -73,7 +73,7 @@ def test_a_further_record_makes_former_answers_void_and_deletes_them(log: Path) 
     looked(log, Asked(ROWS), "SELECT 1", "SELECT 2")
     append(log, SYSTEM_MEASURED)
     assert looked(log, Asked([]), "SELECT 1") == [[]]
-    assert len(list((log.parent / "answers").rglob("*"))) == 2  # a state, and its one answer
+    assert len(list((log.parent / FOLDER).rglob("*"))) == 2  # a state, and its one answer
 
 
 def test_so_does_another_migration(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +85,7 @@ def test_so_does_another_migration(log: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("damage", [b"", b"00000000\nnonsense", b"\x00" * 40])
 def test_a_damaged_answer_is_asked_for_again(log: Path, damage: bytes) -> None:
     looked(log, Asked(ROWS), "SELECT 1")
-    (path,) = (path for path in (log.parent / "answers").rglob("*") if path.is_file())
+    (path,) = (path for path in (log.parent / FOLDER).rglob("*") if path.is_file())
     path.write_bytes(damage)
     assert looked(log, Asked(ROWS), "SELECT 1") == [ROWS]
     assert looked(log, Asked([]), "SELECT 1") == [ROWS]
@@ -97,7 +97,7 @@ def test_long_answers_and_those_that_cannot_be_written_are_not_kept(
     monkeypatch.setattr(answers, "MOST_BYTES", 10)
     assert looked(log, Asked(ROWS), "SELECT 1") == [ROWS]
     assert looked(log, Asked([{"a": object()}]), "SELECT 1")[0] != ROWS
-    assert not (log.parent / "answers").exists()
+    assert not (log.parent / FOLDER).exists()
 
 
 @pytest.mark.integration

@@ -24,6 +24,7 @@ from benanza.commands.options import (
     print_json,
 )
 from benanza.commands.startup import settings_of
+from benanza.render.answers.explain import NONE_SUCH
 from benanza.render.bounds import NONE_KNOWN, print_known_bounds
 from benanza.render.table import console
 from benanza.request import BoundPolicy, Other
@@ -136,7 +137,7 @@ def bounds(
     known = known_bounds(settings_of(data), models, policy, dict(dims), at)
     if output == "json":
         print_json(known)
-    why = NONE_KNOWN
+    why = NONE_SUCH if policy.system or policy.precisions else NONE_KNOWN
     if at is not None:
         why = f"no bounds were known at {at.isoformat()}; leave out --at for those known now"
     elif dims:

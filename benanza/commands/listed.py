@@ -85,7 +85,7 @@ SECTIONS: Mapping[str, tuple[Listed, ...]] = {
             "Takes out of the embedded log what has been replaced since.",
         ),
         Listed("topics", "operating.topics", "Makes the topics that Kafka lacks."),
-        Listed("serve", "running.serve", "One service over Kafka, until SIGTERM or Ctrl-C."),
+        Listed("serve", "running.serve", "One service, until SIGTERM or Ctrl-C."),
         Listed(
             "seed-known-layers",
             "operating.seed_known_layers",

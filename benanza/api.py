@@ -252,7 +252,7 @@ def explain(
     *,
     dims: Mapping[str, int] | None = None,
     values: Mapping[str, Values] | None = None,
-    precision: Precision | Sequence[Precision] = "fp32",
+    precision: Precision | Sequence[Precision] = (),
     fusion: bool = True,
     accounting: Accounting = "full",
     data: ModelSource | None = None,
@@ -265,11 +265,7 @@ def explain(
     """
     from benanza.looking.explain import known_explanations
 
-    policy = BoundPolicy(
-        precisions=arguments.precisions("precision", precision),
-        fusion=arguments.switch("fusion", fusion),
-        accounting=arguments.accounting_choice("accounting", accounting),
-    )
+    policy = _policy(precision, fusion, accounting)
     explanations = known_explanations(
         load(arguments.folder("data", data)),
         [arguments.model_text("model", model)],
@@ -285,7 +281,7 @@ def what_if(
     *,
     dims: Mapping[str, int] | None = None,
     values: Mapping[str, Values] | None = None,
-    precision: Precision | Sequence[Precision] = "fp32",
+    precision: Precision | Sequence[Precision] = (),
     data: ModelSource | None = None,
 ) -> WhatIfs:
     """What a model's known bounds would be under other policies: without fusion, with calls of
@@ -300,7 +296,7 @@ def what_if(
     what_ifs = known_what_ifs(
         load(arguments.folder("data", data)),
         [arguments.model_text("model", model)],
-        arguments.precisions("precision", precision),
+        arguments.precisions("precision", precision) if precision else (),
         arguments.bound(dims, values),
     )
     return _shown(what_ifs)
@@ -313,7 +309,7 @@ def what_if_quantised(
     *,
     dims: Mapping[str, int] | None = None,
     values: Mapping[str, Values] | None = None,
-    precision: Precision | Sequence[Precision] = "fp32",
+    precision: Precision | Sequence[Precision] = (),
     data: ModelSource | None = None,
 ) -> QuantisationWorths:
     """What weights of these types would be worth for a model, product by product.
@@ -328,7 +324,7 @@ def what_if_quantised(
         load(arguments.folder("data", data)),
         arguments.model_text("model", model),
         arguments.quantised_types("quantised", quantised),
-        arguments.precisions("precision", precision),
+        arguments.precisions("precision", precision) if precision else (),
         arguments.bound(dims, values),
     )
     return _shown(worths)
@@ -342,7 +338,7 @@ def generation(
     price: float | None = None,
     dims: Mapping[str, int] | None = None,
     values: Mapping[str, Values] | None = None,
-    precision: Precision | Sequence[Precision] = "fp32",
+    precision: Precision | Sequence[Precision] = (),
     data: ModelSource | None = None,
 ) -> Generation:
     """What the tokens take that a decoder generates, by its known bounds: times to the first and
@@ -357,7 +353,7 @@ def generation(
         load(arguments.folder("data", data)),
         None if prompt is None else arguments.model_text("prompt", prompt),
         arguments.model_text("step", step),
-        arguments.precisions("precision", precision),
+        arguments.precisions("precision", precision) if precision else (),
         arguments.bound(dims, values),
         arguments.price("price", price),
     )
@@ -528,7 +524,7 @@ def trace(
 def advise(
     model: ModelSource,
     *,
-    precision: Precision | Sequence[Precision] = "fp32",
+    precision: Precision | Sequence[Precision] = (),
     data: ModelSource | None = None,
 ) -> Advised:
     """What would make a model faster in the frameworks that `profile` ran it in, and what each
@@ -543,7 +539,7 @@ def advise(
     advice = known_advice(
         load(arguments.folder("data", data)),
         [arguments.model_text("model", model)],
-        arguments.precisions("precision", precision),
+        arguments.precisions("precision", precision) if precision else (),
     )
     return _shown(advice)
 

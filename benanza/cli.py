@@ -36,7 +36,8 @@ def cli() -> None:
 
     A MODEL is a path, a file:, http:, https: or s3: address, or zoo:NAME.
 
-    Exit status: 0 done; 1 failed; 2 wrong use; 3 done, and some bound is partial.
+    Exit status: 0 done; 1 failed, or nothing is known; 2 wrong use; 3 done, and some bound is
+    partial.
 
     \b
     Examples:

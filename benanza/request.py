@@ -15,11 +15,14 @@ from benanza_schemas.vocabulary import BATCH_NAMES
 
 
 class BoundPolicy(NamedTuple):
-    """Which of a model's bounds are meant. No `precisions` are all that were measured."""
+    """Which of a model's bounds are meant. No `precisions` are all that were measured; `system` is
+    how the id of their system begins.
+    """
 
     precisions: tuple[Precision, ...] = ("fp32",)
     fusion: bool = True
     accounting: Accounting = "full"
+    system: str = ""
 
     def includes(self, bound: ModelBound | BoundVersion) -> bool:
         """Whether a bound, or a version of one, is meant."""
@@ -27,6 +30,7 @@ class BoundPolicy(NamedTuple):
             (not self.precisions or bound.precision in self.precisions)
             and bound.fusion == self.fusion
             and bound.accounting == self.accounting
+            and bound.system_id.startswith(self.system)
         )
 
 

@@ -6,6 +6,7 @@ from importlib import import_module
 BENCHMARKS = (
     *("ingest", "analyzer", "checkpoints", "end_to_end"),
     *("dedupe", "sink", "shell", "latency", "memory", "scale_out"),
+    "commands",
 )
 
 

@@ -14,6 +14,7 @@ NAMES = "SELECT DISTINCT name AS known FROM models ORDER BY name"
 SYSTEMS = "SELECT DISTINCT system_id AS known FROM systems ORDER BY system_id"
 
 ZOO = "zoo:"
+DECODERS = "decoder:"
 
 
 def beginning(incomplete: str, candidates: Iterable[str]) -> list[CompletionItem]:
@@ -39,13 +40,19 @@ def models(incomplete: str) -> list[CompletionItem]:
     files = [CompletionItem(incomplete, type="file")]
     if not incomplete or not (ZOO.startswith(incomplete) or incomplete.startswith(ZOO)):
         return files
-    from benanza_ingest.decoders.forms import decoder_names
+    # Shells forget what comes before the item for files.
+    return files + beginning(incomplete, (ZOO + name for name in _zoo_names(incomplete)))
+
+
+def _zoo_names(incomplete: str) -> list[str]:
+    """Those of the zoo; decoders, whose names take a second, once they are meant."""
+    if incomplete.startswith(ZOO + DECODERS):
+        from benanza_ingest.decoders.forms import decoder_names
+
+        return [*decoder_names()]
     from benanza_ingest.reading.zoo import exported_models, zoo_names
 
-    # Shells forget what comes before the item for files.
-    return files + beginning(
-        incomplete, (ZOO + name for name in [*zoo_names(), *exported_models(), *decoder_names()])
-    )
+    return [*zoo_names(), *exported_models(), DECODERS]
 
 
 def known_models(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -60,14 +67,14 @@ def known_systems(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
 
 def _known(ctx: click.Context, query: str) -> list[str]:
     """What a query of one column finds in the store that the settings name, as it is there."""
+    from benanza.installation.embedded import store_as_it_is
     from benanza.settings import load
-    from benanza_backbone.clickhouse.store import Store
 
     try:
         settings = load(ctx.params.get("data"))
         if settings.kafka is None and not settings.data.exists():
             return []
-        with Store.open(settings.clickhouse, migrates=False) as store:
+        with store_as_it_is(settings) as store:
             return [row["known"] for row in store.query(query)]
     except BenanzaError:
         return []

@@ -1,7 +1,7 @@
 """Arguments and options that several commands share."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
@@ -30,7 +30,9 @@ def none_with(dims: tuple[tuple[str, int], ...]) -> str:
     """What to say where no bound has the dimensions and values that are asked for."""
     from benanza.render.units import named_sizes
 
-    return f"no bounds are known with {named_sizes(dict(dims))}; leave out --dim and --value"
+    return (
+        f"no bounds are known with {named_sizes(dict(dims))}; leave out --batch, --dim and --value"
+    )
 
 
 class Model(click.ParamType):
@@ -241,10 +243,30 @@ def dim_sweep_option(command: Command) -> Command:
 
 
 def dim_filter_option(command: Command) -> Command:
-    """The same, for which of a model's bounds are meant."""
+    """The same, for which of a model's bounds are meant; and --batch N, as that dimension."""
+
+    @wraps(command)
+    def with_batch(
+        *args: Any, dims: tuple[tuple[str, int], ...], batch: int | None, **others: Any
+    ) -> Any:
+        return command(*args, dims=(*dims, *([("batch", batch)] if batch else [])), **others)
+
+    of_batch = click.option(
+        "--batch", type=click.IntRange(min=1), metavar="N", help="Only at this batch size."
+    )
     return _dims(
         "Only where a named dimension is bound so; batch is the batch size.",
         "Only where an input was given this value.",
+    )(of_batch(cast(Command, with_batch)))
+
+
+def system_option(command: Command) -> Command:
+    """--system ID."""
+    return click.option(
+        "--system",
+        type=SystemId(),
+        default="",
+        help="Only on this system: its id, or how it begins.",
     )(command)
 
 
@@ -312,19 +334,36 @@ def policy_options(command: Command) -> Command:
 
 
 def policy_filter_options(command: Command) -> Command:
-    """The same for what is known: by default at each precision that was measured."""
-    return precision_filter_option(_counting_options(command))
+    """The same for what is known, by default at each precision that was measured, and --system: as
+    the argument `policy`.
+    """
+
+    @wraps(command)
+    def with_policy(
+        *args: Any,
+        precisions: tuple[Precision, ...],
+        fusion: bool,
+        accounting: Accounting,
+        system: str,
+        **others: Any,
+    ) -> Any:
+        from benanza.request import BoundPolicy
+
+        policy = BoundPolicy(precisions, fusion, accounting, system)
+        return command(*args, policy=policy, **others)
+
+    return precision_filter_option(_counting_options(cast(Command, with_policy)))
 
 
 def precision_filter_option(command: Command) -> Command:
-    """--precision P[,P…], by default each that was measured."""
+    """--precision P[,P…], by default each that was measured, and --system ID."""
     return click.option(
         "--precision",
         "precisions",
         type=Precisions(),
         default=(),
         help=f"{', '.join(PRECISIONS)}; by default all that were measured.",
-    )(command)
+    )(system_option(command))
 
 
 def _counting_options(command: Command) -> Command:
@@ -357,6 +396,17 @@ def format_option(command: Command) -> Command:
         help="Text for people, or one JSON document on standard output.",
         show_default=True,
     )(command)
+
+
+def fail_without(known: Sized, why: str, output: Format) -> None:
+    """Ends the command as one that failed, if nothing of what was asked for is known; `why` says
+    what to do. A document says so by being empty.
+    """
+    if known:
+        return
+    if output == "text":
+        click.echo(f"error: {why}", err=True)
+    click.get_current_context().exit(FAILED)
 
 
 def print_json(result: Result) -> None:

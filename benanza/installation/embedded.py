@@ -1,11 +1,12 @@
 """The embedded installation: an event log and a store in one folder, for one process at a time."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 
 from filelock import FileLock, Timeout
 
-from benanza_analyzer.sink import sink_step
+from benanza.installation.answers import KnownAnswers, RememberingStore
+from benanza.running.progress import RunProgress, shown
 from benanza_backbone.clickhouse.connection import parse_address
 from benanza_backbone.clickhouse.folder_seal import read_seal
 from benanza_backbone.clickhouse.store import Store
@@ -65,19 +66,54 @@ def opened_log(settings: Settings) -> Iterator[SqliteEventLog]:
 
 @contextmanager
 def current_store(settings: Settings) -> Iterator[Store]:
-    """The store, brought up to date with the event log.
+    """The store to look at, brought up to date with the event log.
 
     Ingests models that were published since the last run, and goes on where a run was interrupted;
-    benchmarks nothing.
+    benchmarks nothing. What takes long shows its progress (`benanza.running.progress.shown`). A
+    store in the data folder is opened for what it wasn't asked before in this state.
     """
     with opened_log(settings) as log:
-        if _waits(log, INGEST):
-            _take_apart(log, settings)
-        if _waits(log, ANALYZER):
-            _analyze(log)
-        with Store.open(settings.clickhouse) as store:
-            fill(store, log)
+        with ExitStack() as showing:
+            if _waits(log, INGEST):
+                _take_apart(log, settings, showing.enter_context(shown()))
+            if _waits(log, ANALYZER):
+                _analyze(log, showing.enter_context(shown()))
+
+        def opened() -> Store:
+            store = Store.open(settings.clickhouse)
+            with shown() as progress:
+                fill(store, log, progress)
+            return store
+
+        with _remembering(settings, opened) as store:
             yield store
+
+
+@contextmanager
+def store_as_it_is(settings: Settings) -> Iterator[Store]:
+    """The store to look at, whatever it lacks of the log. For what it was asked before, if it lacks
+    nothing, it needs neither the engine nor the folder for itself.
+
+    Raises `BenanzaError` as `Store.open` does.
+    """
+
+    def opened() -> Store:
+        return Store.open(settings.clickhouse, migrates=False)
+
+    lacks = True
+    if settings.kafka is None and settings.event_log.exists():
+        with SqliteEventLog(settings.event_log) as log:
+            lacks = _waits(log, SINK)
+    with opened() if lacks else _remembering(settings, opened) as store:
+        yield store
+
+
+def _remembering(settings: Settings, opened: Callable[[], Store]) -> Store:
+    """A store that keeps its answers, if it is one that this log alone fills."""
+    folder = parse_address(settings.clickhouse).folder
+    if folder is None:
+        return opened()
+    return RememberingStore(opened, KnownAnswers(folder, settings.event_log))
 
 
 def _waits(log: SqliteEventLog, service: str) -> bool:
@@ -87,25 +123,25 @@ def _waits(log: SqliteEventLog, service: str) -> bool:
     return any(log.waiting(*CONSUMER_GROUPS[service]).values())
 
 
-def _take_apart(log: SqliteEventLog, settings: Settings) -> None:
+def _take_apart(log: SqliteEventLog, settings: Settings, progress: RunProgress) -> None:
     from benanza_dedupe.step import dedupe_step
     from benanza_ingest.step import ingest_step
 
     with ingest_step(log, limits_of(settings), now) as ingest:
-        drain(ingest)
+        drain_shown(ingest, progress, "ingesting models", 1)
     # The store takes the names of layers from their jobs.
     with dedupe_step(log, now) as dedupe:
-        drain(dedupe)
+        drain_shown(dedupe, progress, "looking for known layers")
 
 
-def _analyze(log: SqliteEventLog) -> None:
+def _analyze(log: SqliteEventLog, progress: RunProgress) -> None:
     from benanza_analyzer.step import analyzer_step
 
     with analyzer_step(log, now) as analyzer:
-        drain(analyzer)
+        drain_shown(analyzer, progress, "computing bounds")
 
 
-def fill(store: Store, log: SqliteEventLog) -> None:
+def fill(store: Store, log: SqliteEventLog, progress: RunProgress) -> None:
     """Inserts into the store what it lacks of the event log.
 
     Raises `BenanzaError` if the store has more than the log.
@@ -118,22 +154,37 @@ def fill(store: Store, log: SqliteEventLog) -> None:
     for partition, offset in store.offsets(group.name).items():
         if offset > log.end_offsets(partition.topic).get(partition, 0):
             raise BenanzaError(lacking(log.path, f"the store has more of its {partition.topic}"))
+    from benanza_analyzer.sink import sink_step
+
     with sink_step(log, store, now) as step:
-        drain(step)
+        drain_shown(step, progress, "storing events")
     if store.seal:
         store.seal.settle(marks(log.path, group.topics))
 
 
-def analyze(analyzer: Step) -> None:
+def analyze(analyzer: Step, progress: RunProgress) -> None:
     """Updates the bounds, but only if events wait for the analyzer.
 
     It has to read all results again before it takes the first one, which takes seconds.
     """
     if analyzer.waiting():
-        drain(analyzer)
+        drain_shown(analyzer, progress, "computing bounds")
 
 
 def drain(step: Step) -> None:
     """Turns the step until nothing waits for it."""
     while step.turn(AT_ONCE) or step.waiting():
         pass
+
+
+def drain_shown(step: Step, progress: RunProgress, what: str, at_once: int = AT_ONCE) -> None:
+    """The same; the progress is told what is done, and how many records are."""
+    if waiting := step.waiting():
+        progress.stage(what, waiting)
+    done = step.turn(at_once)
+    if done + step.waiting() != waiting:
+        # A step may begin before what its group has committed, as that of a new store does.
+        progress.stage(what, done + step.waiting())
+    progress.advance(done)
+    while (done := step.turn(at_once)) or step.waiting():
+        progress.advance(done)

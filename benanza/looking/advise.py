@@ -6,6 +6,7 @@ from typing import get_args
 
 from benanza.installation.configured import known_store
 from benanza.looking.model_ids import model_ids, of_the_same_file
+from benanza.looking.stored_bound import described_system
 from benanza.profiling.beside_bound import profiles_of
 from benanza.profiling.compiled import compiled_us
 from benanza.profiling.remedies import Better, Remedies, remedies_of
@@ -18,6 +19,7 @@ from benanza_backbone.errors import BenanzaError
 from benanza_backbone.pasteable import pasteable
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of
+from benanza_schemas.events import device
 from benanza_schemas.layer import Precision
 
 LAYERS_NAMED = 5
@@ -27,9 +29,13 @@ RUN = ("model_id", "device", "precision", "framework", "version", "configuration
 
 
 def known_advice(
-    settings: Settings, models: Sequence[str], precisions: Sequence[Precision]
+    settings: Settings,
+    models: Sequence[str],
+    precisions: Sequence[Precision],
+    system: str = "",
 ) -> Advised:
-    """Advice about the newest runs of these models by frameworks, at these precisions.
+    """Advice about the newest runs of these models by frameworks, at these precisions or at all,
+    on systems whose id begins so.
 
     Raises `BenanzaError` for a model that has no bound, and if no framework ran any of them.
     """
@@ -38,6 +44,8 @@ def known_advice(
         bounds = store.bounds(ids)
         profiles = profiles_of(store, ids, bounds)
         alike = of_the_same_file(store, bounds)
+        on = {bound.system_id for bound in bounds if bound.system_id.startswith(system)}
+        devices = {device(described_system(store, of).system) for of in on} if system else set()
     if not profiles:
         raise BenanzaError(
             f"no framework has run {' '.join(models)} yet; "
@@ -46,7 +54,8 @@ def known_advice(
     advised = (
         advice_about(profile, profiles, alike.get(profile.model_id, ()))
         for profile in profiles
-        if profile.precision in precisions
+        if not precisions or profile.precision in precisions
+        if not system or profile.device in devices
     )
     return Advised(models=tuple(advised))
 

@@ -11,6 +11,7 @@ from benanza.looking.without_bound import ingested_ids, models_without_bound, wa
 from benanza.request import BoundPolicy, has_dims
 from benanza.results.bounds import History, KnownBounds
 from benanza_backbone.clickhouse.bounds import BoundVersion, ModelBound
+from benanza_backbone.clickhouse.connection import parse_address
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of
 from benanza_schemas.layer import Precision
@@ -44,6 +45,16 @@ def known_bounds(
         without_bound=without_bound,
         waiting_for_ingest=0 if bounds or at else waiting_for_ingest(settings),
     )
+
+
+def brought_up_to_date(settings: Settings) -> KnownBounds | None:
+    """All bounds, once the embedded store has all of the log: so that the next look need not wait.
+
+    None where services do that, or where the store is a server that others ask, too.
+    """
+    if settings.kafka or parse_address(settings.clickhouse).folder is None:
+        return None
+    return known_bounds(settings, (), BoundPolicy(()), {}, None)
 
 
 def known_history(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import asdict
 
 from benanza.installation.configured import known_store
-from benanza.looking.bounds import matches_policy
+from benanza.looking.bounds import matching_bounds
 from benanza.looking.model_ids import model_ids
 from benanza.looking.stored_bound import StoredBound
 from benanza.request import BoundPolicy
@@ -31,7 +31,7 @@ def known_explanations(
     """
     with known_store(settings) as store:
         ids = model_ids(store, models, limits_of(settings))
-        bounds = [bound for bound in store.bounds(ids) if matches_policy(bound, policy, dims)]
+        bounds = matching_bounds(store.bounds(ids), policy, dims)
         stored = [StoredBound.of(store, bound) for bound in bounds]
     return Explanations(explanations=tuple(map(explained, stored)))
 

@@ -143,23 +143,26 @@ SELECT
     if(isNull(us), substringUTF8(outcome.newest_failures, 1, {MAX_REASON}), '') AS failure
 FROM outcomes AS outcome
 LEFT JOIN (SELECT * FROM systems FINAL) AS systems ON systems.system_id = outcome.system_id
+WHERE startsWith(outcome.system_id, {{system:String}})
 ORDER BY system, runtime, system_id, precision
 """
 
 
 def known_layers(
-    settings: Settings, models: Sequence[str], precisions: Sequence[Precision]
+    settings: Settings, models: Sequence[str], precisions: Sequence[Precision], system: str = ""
 ) -> KnownLayers:
     """The unique layers and groups of these models, or of all where none is named; those that cost
     the most first.
 
-    The times are those at `precisions`, or at all that were measured. Raises `BenanzaError` for a
+    The times are those at `precisions`, or at all that were measured, on systems whose id begins
+    with `system`. Raises `BenanzaError` for a
     model that is not ingested.
     """
     with known_store(settings) as store:
         asked = {
             "models": ingested_ids(store, models, settings),
             "precisions": list(precisions),
+            "system": system,
         }
         return KnownLayers(layers=tuple(sorted(_layers(store, asked), key=_most_first)))
 

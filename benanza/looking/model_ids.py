@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from typing import NamedTuple
 
 from benanza.prefixes import with_prefix
@@ -28,6 +29,8 @@ GROUP BY model
 DIGITS = "[0-9a-f]{6,64}"
 """What is taken for the beginning of an id. With fewer digits it is rather a name."""
 
+NAMES = "SELECT DISTINCT name FROM models ORDER BY name"
+
 FILES = "SELECT DISTINCT model_id, sha256, quantised, tensor_parallel FROM models"
 
 
@@ -50,7 +53,7 @@ def model_ids(store: Store, models: Sequence[str], limits: Limits) -> list[str]:
     for model in models:
         if model not in known:
             known[model] = _with_digits(store, model)
-    digests = {model: _digest(model, limits) for model, ids in known.items() if not ids}
+    digests = {model: _digest(store, model, limits) for model, ids in known.items() if not ids}
     of_files = _ids(store, digests.values()) if digests else {}
     for model, digest in digests.items():
         if digest not in of_files:
@@ -62,7 +65,7 @@ def model_ids(store: Store, models: Sequence[str], limits: Limits) -> list[str]:
     return [identity for model in models for identity in known[model]]
 
 
-def _digest(model: str, limits: Limits) -> str:
+def _digest(store: Store, model: str, limits: Limits) -> str:
     """The SHA-256 of a model's file. Raises `BenanzaError` if there is none."""
     # Here, since most models are known, and what reads others takes a while to import.
     from benanza_ingest.reading.source import fetch
@@ -70,6 +73,11 @@ def _digest(model: str, limits: Limits) -> str:
     try:
         return fetch(model, limits).sha256
     except ModelError as error:
+        names = [row["name"] for row in store.query(NAMES)]
+        if likes := get_close_matches(model.removeprefix("zoo:"), names):
+            raise BenanzaError(
+                f"nothing is known of {model}; did you mean {' or '.join(likes)}?"
+            ) from error
         raise BenanzaError(f"nothing is known of {model}, and {error}") from error
 
 

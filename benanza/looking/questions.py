@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from benanza.installation.configured import known_store
-from benanza.looking.bounds import matches_policy
+from benanza.looking.bounds import matching_bounds
 from benanza.looking.model_ids import model_ids
 from benanza.looking.stored_bound import described_system
 from benanza.profiling.beside_bound import profiles_of
@@ -46,16 +46,17 @@ def known_answers(
     models: Sequence[str],
     precisions: Sequence[Precision],
     dims: Mapping[str, int],
+    system: str = "",
 ) -> Answers:
     """The answers for the bounds of these models with fusion under the accounting `full`.
 
     Raises `BenanzaError` for a model that has no bound.
     """
-    policy = BoundPolicy(tuple(precisions))
+    policy = BoundPolicy(tuple(precisions), system=system)
     with known_store(settings) as store:
         ids = model_ids(store, models, limits_of(settings))
         bounds = store.bounds(ids, accounting=policy.accounting)
-        asked = [bound for bound in bounds if matches_policy(bound, policy, dims)]
+        asked = matching_bounds(bounds, policy, dims)
         profiles = profiles_of(store, ids, bounds)
         systems = {
             of: described_system(store, of).system for of in {bound.system_id for bound in asked}

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from benanza.installation.configured import known_store
-from benanza.looking.bounds import matches_policy
+from benanza.looking.bounds import matching_bounds
 from benanza.looking.model_ids import model_ids
 from benanza.looking.stored_bound import described_system
 from benanza.request import BoundPolicy
@@ -36,21 +36,14 @@ def known_spec(
     model: str,
     policy: BoundPolicy,
     dims: Mapping[str, int],
-    batch: int | None,
-    system: str,
 ) -> Spec:
-    """The spec of the one bound of the model that is meant: at this batch size if one is given,
-    with these dimensions, and on the system whose id begins so.
+    """The spec of the one bound of the model that is meant, with these dimensions.
 
     Raises `BenanzaError` if there is none, or more than one.
     """
     with known_store(settings) as store:
-        bounds = [
-            bound
-            for bound in store.bounds(model_ids(store, [model], limits_of(settings)))
-            if matches_policy(bound, policy, dims) and bound.system_id.startswith(system)
-            if batch in (None, bound.batch)
-        ]
+        known = store.bounds(model_ids(store, [model], limits_of(settings)))
+        bounds = matching_bounds(known, policy, dims)
         if len(bounds) != 1:
             raise BenanzaError(_not_one(model, bounds))
         return spec_of(store, model, bounds[0])

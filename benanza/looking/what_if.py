@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from benanza.installation.configured import known_store
 from benanza.looking.batch_sizes import by_batch_size
-from benanza.looking.bounds import matches_policy
+from benanza.looking.bounds import matching_bounds
 from benanza.looking.model_ids import files_of, model_ids
 from benanza.looking.stored_bound import StoredBound
 from benanza.request import BoundPolicy
@@ -23,6 +23,7 @@ def known_what_ifs(
     models: Sequence[str],
     precisions: Sequence[Precision],
     dims: Mapping[str, int],
+    system: str = "",
 ) -> WhatIfs:
     """What the bounds of these models at these precisions would be under `POLICIES`, and at the
     other precisions that were measured on the same system; and what their samples take at each
@@ -33,21 +34,14 @@ def known_what_ifs(
     """
     with known_store(settings) as store:
         bounds = store.bounds(model_ids(store, models, limits_of(settings)))
-        policy = BoundPolicy(tuple(dict.fromkeys(bound.precision for bound in bounds)))
-        stored = [
-            StoredBound.of(store, bound) for bound in bounds if matches_policy(bound, policy, dims)
-        ]
+        # Those at other precisions are what it is compared with.
+        known = matching_bounds(bounds, BoundPolicy((), system=system), dims)
+        stored = [StoredBound.of(store, bound) for bound in known]
         files = files_of(store)
-    asked = [
-        stored_bound.bound for stored_bound in stored if stored_bound.bound.precision in precisions
-    ]
+    asked = [each for each in stored if not precisions or each.bound.precision in precisions]
     return WhatIfs(
-        models=tuple(
-            what_ifs_of(stored_bound, stored)
-            for stored_bound in stored
-            if stored_bound.bound.precision in precisions
-        ),
-        batch_sizes=by_batch_size(asked, files),
+        models=tuple(what_ifs_of(each, stored) for each in asked),
+        batch_sizes=by_batch_size([each.bound for each in asked], files),
     )
 
 

@@ -69,7 +69,7 @@ def witness(
                 log.append([as_message(event)])
                 witnesses.append(result)
             progress.advance()
-        fill(store, log)
+        fill(store, log, progress)
     return Witnesses(witnesses=tuple(witnesses), errors=lower_bounds.errors)
 
 

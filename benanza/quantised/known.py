@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from benanza.installation.configured import known_store
-from benanza.looking.bounds import matches_policy
+from benanza.looking.bounds import matching_bounds
 from benanza.looking.model_ids import model_ids
 from benanza.looking.stored_bound import StoredBound
 from benanza.quantised.products import product_fingerprints, product_worths
@@ -50,6 +50,7 @@ def known_quantisations(
     quantised: Sequence[Quantised],
     precisions: Sequence[Precision],
     dims: Mapping[str, int],
+    system: str = "",
 ) -> QuantisationWorths:
     """What each of these types of weights is worth for the model, at each point at which it has a
     bound at one of these precisions whose named dimensions include `dims`.
@@ -58,10 +59,10 @@ def known_quantisations(
     `BenanzaError` for a model that has no bound or is quantised itself, and if no bound of it with
     quantised weights is known.
     """
-    policy = BoundPolicy(tuple(precisions))
+    policy = BoundPolicy(tuple(precisions), system=system)
     with known_store(settings) as store:
         ids = model_ids(store, [model], limits_of(settings))
-        bounds = [bound for bound in store.bounds(ids) if matches_policy(bound, policy, dims)]
+        bounds = matching_bounds(store.bounds(ids), policy, dims)
         points = _points(store, ids)
         by_point = {point: identity for identity, point in points.items()}
         worths, to_run = [], []

@@ -176,13 +176,13 @@ def _table(bounds: Sequence[ModelBound], unit: TimeUnit, *, with_dims: bool, pla
         names("model"),
         Column("batch"),
         *([Column("dims", "left")] if with_dims else []),
-        Column("layers"),
-        Column("unique"),
+        Column("layers", spare=4),
+        Column("unique", spare=5),
         Column(f"sequential {unit.name}"),
-        Column(f"parallel {unit.name}"),
-        *([Column(f"attainable {unit.name}")] if estimated else []),
+        Column(f"parallel {unit.name}", spare=1),
+        *([Column(f"attainable {unit.name}", spare=2)] if estimated else []),
         Column(f"speed of light {unit.name}"),
-        *([Column("held by", "left")] if limited else []),
+        *([Column("held by", "left", spare=3)] if limited else []),
         Column("coverage", "left"),
     )
     rows = [

@@ -3,16 +3,16 @@
 from rich.console import Console
 from rich.text import Text
 
-from benanza.render.table import Column, printable, table
+from benanza.render.table import Column, printable, prose, table
 from benanza.results.check_config import ConfigReport
 
 SETTINGS = (
     Column("setting", "left"),
-    Column("value", "left"),
-    Column("from", "left"),
-    Column("what it is", "left"),
+    prose("value"),
+    Column("from", "left", spare=1),
+    prose("what it is"),
 )
-CHECKS = (Column("", "left"), Column("checked", "left"), Column("answer", "left"))
+CHECKS = (Column("", "left"), Column("checked", "left"), prose("answer"))
 
 
 def print_config(console: Console, report: ConfigReport) -> None:

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from benanza.render.bounds import counted, model_at
 from benanza.render.systems import SystemNames
-from benanza.render.table import Column, html, names, operators, printable, shortened, table
+from benanza.render.table import Column, html, names, operators, printable, prose, shortened, table
 from benanza.render.units import TimeUnit, plural, time_unit
 from benanza.results.bounds import ComparedBound, Comparison
 from benanza.results.what_if import WhatIfLayers
@@ -53,7 +53,7 @@ def _table(rows: Sequence[ComparedBound], *, plain: bool) -> Table:
         Column(f"sequential {unit.name}"),
         Column(f"other {unit.name}"),
         Column("other / this"),
-        Column("most of the difference", "left"),
+        prose("most of the difference"),
     )
     cells = [
         (

@@ -5,17 +5,17 @@ import json
 from rich.console import Console
 from rich.text import Text
 
-from benanza.render.table import Column, printable, table
+from benanza.render.table import Column, printable, prose, table
 from benanza.render.units import plural
 from benanza.results.dead_letters import DeadLetterContent, DeadLetters, DeadLetterSummary
 
 COLUMNS = (
     Column("id", "left"),
-    Column("failed at (UTC)", "left"),
+    Column("failed at (UTC)", "left", spare=2),
     Column("service", "left"),
-    Column("record", "left"),
+    Column("record", "left", spare=1),
     Column("state", "left"),
-    Column("reason", "left"),
+    prose("reason"),
 )
 
 SHOWN = 2000

@@ -71,9 +71,9 @@ def _table(versions: Sequence[BoundVersion], limit: int | None, *, plain: bool) 
         Column("computed at (UTC)", "left"),
         Column(f"sequential {unit.name}"),
         Column("moved"),
-        Column(f"parallel {unit.name}"),
-        Column("missing"),
-        Column(f"layer {layer_unit.name}"),
+        Column(f"parallel {unit.name}", spare=3),
+        Column("missing", spare=2),
+        Column(f"layer {layer_unit.name}", spare=1),
         Column("moved by", "left"),
     )
     rows = [

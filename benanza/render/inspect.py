@@ -12,15 +12,15 @@ from benanza.render.units import amount, dimensions, plural
 from benanza.results.inspect import InspectedLayer, Inspection, SkippedLayer
 
 COLUMNS = (
-    Column("#"),
+    Column("#", spare=5),
     names("layer"),
     names("operator"),
-    Column("kind", "left"),
-    Column("output", "left"),
-    Column("type", "left"),
+    Column("kind", "left", spare=2),
+    Column("output", "left", spare=1),
+    Column("type", "left", spare=3),
     Column("FLOPs"),
     Column("moves"),
-    Column("parameters"),
+    Column("parameters", spare=4),
 )
 
 _QUOTED = re.compile(r"'[^']*'")

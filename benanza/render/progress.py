@@ -21,7 +21,7 @@ LINE_EVERY_S = 10.0
 
 
 class TerminalProgress:
-    """A bar for the stage on a terminal, gone when the run ends."""
+    """A bar for the stage on a terminal, from the first one on, gone when the run ends."""
 
     def __init__(self, stream: IO[str]) -> None:
         self._progress = Progress(
@@ -38,6 +38,7 @@ class TerminalProgress:
         """Shows the bar of this stage in place of the last one's."""
         if self._task is not None:
             self._progress.remove_task(self._task)
+        self._progress.start()
         self._task = self._progress.add_task(name, total=total)
 
     def advance(self, done: int = 1) -> None:
@@ -46,7 +47,6 @@ class TerminalProgress:
             self._progress.advance(self._task, done)
 
     def __enter__(self) -> Self:
-        self._progress.start()
         return self
 
     def __exit__(

@@ -3,15 +3,15 @@
 from rich.console import Console
 from rich.table import Table
 
-from benanza.render.table import Column, html, names, table
+from benanza.render.table import Column, html, names, prose, table
 from benanza.results.publish import Published, PublishedModel
 
 COLUMNS = (
     names("model"),
-    Column("zoo", "left"),
+    Column("zoo", "left", spare=1),
     Column("batch", "left"),
-    Column("sha256", "left"),
-    Column("file", "left"),
+    Column("sha256", "left", spare=2),
+    prose("file"),
 )
 
 

@@ -4,7 +4,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from benanza.render.systems import ID_SHOWN
-from benanza.render.table import Column, html, names, printable, table
+from benanza.render.table import Column, html, printable, table
 from benanza.render.units import plural
 from benanza.results.operating import RunnerStatus, ServiceStatus, Status
 from benanza_backbone.pasteable import pasteable
@@ -16,8 +16,8 @@ RUNNERS = (
     Column("done"),
     Column("failed"),
     Column("waiting"),
-    Column("last measured (UTC)", "left"),
-    names("layer"),
+    Column("last measured (UTC)", "left", spare=1),
+    Column("layer", "left", is_name=True, spare=2),
 )
 SERVICES = (
     Column("service", "left"),

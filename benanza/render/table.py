@@ -1,12 +1,14 @@
 """One way to print a table, whatever reads it."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import IO, Literal
 
 from rich import box
-from rich.console import Console, RenderableType
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -57,7 +59,7 @@ def fitted(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int 
     left out; sentences take several lines. Without a `width` it is for a pipe, and has all.
     """
     if width is None:
-        return table(columns, rows, plain=True)
+        return _filled(_plain(), columns, rows, NAME_WIDTH)
     kept = list(range(len(columns)))
     short = max(LEAST_NAME_WIDTH, width // 3)
     while (room := width - _width(columns, rows, kept, short)) < 0:
@@ -66,7 +68,11 @@ def fitted(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int 
             break
         kept.remove(max(spare, key=lambda place: columns[place].spare))
     most = min(short, _widest_name(columns, rows)) + room
-    return _of_columns(columns, rows, kept, max(LEAST_NAME_WIDTH, min(most, NAME_WIDTH)))
+    built = _of_columns(columns, rows, kept, max(LEAST_NAME_WIDTH, min(most, NAME_WIDTH)))
+    if room < 0:  # Nothing more can be left out, and nothing may be cut off.
+        for column in built.columns:
+            column.no_wrap = False
+    return built
 
 
 def _of_columns(
@@ -76,7 +82,8 @@ def _of_columns(
     most: int,
 ) -> Table:
     shown = [[row[place] for place in kept] for row in rows]
-    built = table([columns[place] for place in kept], shown, plain=False, most=most)
+    titles = [columns[place] for place in kept]
+    built = _filled(Table(box=box.SIMPLE_HEAD), titles, shown, most)
     for place, column in zip(kept, built.columns, strict=True):
         column.no_wrap = not columns[place].is_prose
     return built
@@ -88,14 +95,12 @@ def _width(
     """How wide a table of these columns is, with sentences in lines of `PROSE_WIDTH` and names of
     at most so many characters.
     """
-    short = [
-        [
-            cell[:PROSE_WIDTH] if column.is_prose else cell
-            for column, cell in zip(columns, row, strict=True)
-        ]
-        for row in rows
+    widest = [max(cells, key=cell_len) for cells in zip(*rows, strict=True)]
+    row = [
+        cell[:PROSE_WIDTH] if column.is_prose else cell
+        for column, cell in zip(columns, widest, strict=True)
     ]
-    built = _of_columns(columns, short, kept, most)
+    built = _of_columns(columns, [row] if rows else [], kept, most)
     return Console(file=io.StringIO(), width=PIPE_WIDTH).measure(built).maximum
 
 
@@ -120,20 +125,34 @@ def console(file: IO[str]) -> Console:
     )
 
 
-def table(
-    columns: Sequence[Column],
-    rows: Sequence[Sequence[str]],
-    *,
-    plain: bool,
-    most: int = NAME_WIDTH,
-) -> Table:
+class _Fitting(Table):
+    """A table that is as wide as its terminal at most, as `fitted` says."""
+
+    def __init__(self, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
+        super().__init__(box=box.SIMPLE_HEAD)
+        self._whole = columns, rows
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """What there is room for."""
+        yield fitted(*self._whole, options.max_width)
+
+
+def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], *, plain: bool) -> Table:
     """The rows under their titles, each cell as it is: what `rich` takes for markup, square
-    brackets, may be part of a layer's name. Names have at most so many characters."""
-    built = Table(
-        box=None if plain else box.SIMPLE_HEAD,
-        pad_edge=not plain,
-        padding=(0, 1) if not plain else (0, 2, 0, 0),
-    )
+    brackets, may be part of a layer's name. A `plain` one is for a pipe, and has all columns.
+    """
+    built = _plain() if plain else _Fitting(columns, rows)
+    return _filled(built, columns, rows, NAME_WIDTH)
+
+
+def _plain() -> Table:
+    return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+
+
+def _filled(
+    built: Table, columns: Sequence[Column], rows: Sequence[Sequence[str]], most: int
+) -> Table:
+    """The table with all columns, and names of at most so many characters."""
     for column in columns:
         built.add_column(Text(column.title), justify=column.justify, overflow="fold")
     for row in rows:
@@ -175,12 +194,31 @@ def printable(text: str) -> str:
 
 
 def html(parts: Sequence[RenderableType]) -> str:
-    """What a notebook shows for these parts."""
-    recorder = Console(
-        record=True, file=io.StringIO(), width=NOTEBOOK_WIDTH, highlight=False, force_terminal=True
+    """What a notebook shows for these parts: tables as tables, and lines as paragraphs."""
+    return "\n".join(map(_as_html, parts))
+
+
+def _as_html(part: RenderableType) -> str:
+    if not isinstance(part, Table):
+        return f'<p style="white-space:pre-wrap">{_escaped(part)}</p>'
+    sides = [f'style="text-align:{column.justify}"' for column in part.columns]
+    titles = (column.header for column in part.columns)
+    lines = [
+        f"<tr>{_cells('th', sides, titles)}</tr>",
+        *(f"<tr>{_cells('td', sides, row)}</tr>" for row in zip(*_columns(part), strict=True)),
+    ]
+    return "<table>\n" + "\n".join(lines) + "\n</table>"
+
+
+def _columns(shown: Table) -> list[list[RenderableType]]:
+    return [list(column.cells) for column in shown.columns]
+
+
+def _cells(tag: str, sides: Sequence[str], row: Iterable[RenderableType]) -> str:
+    return "".join(
+        f"<{tag} {side}>{_escaped(cell)}</{tag}>" for side, cell in zip(sides, row, strict=True)
     )
-    for part in parts:
-        recorder.print(part)
-    return recorder.export_html(
-        inline_styles=True, code_format='<pre style="line-height:1.2">{code}</pre>'
-    )
+
+
+def _escaped(text: RenderableType) -> str:
+    return escape(text.plain if isinstance(text, Text) else str(text))

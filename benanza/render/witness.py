@@ -52,17 +52,17 @@ def _table(witnesses: Sequence[ModelWitness], *, plain: bool) -> Table:
         names("model"),
         Column("batch"),
         Column(f"bound {unit.name}"),
-        Column(f"attainable {unit.name}"),
+        Column(f"attainable {unit.name}", spare=2),
         Column(f"run {unit.name}"),
         Column("run / bound"),
-        Column("attainable / run"),
-        Column(f"weights read ahead {unit.name}"),
-        Column("read ahead / bound"),
-        Column(f"parallel bound {unit.name}"),
-        Column(f"run on streams {unit.name}"),
-        Column("calls"),
-        Column("layout changes"),
-        Column("error"),
+        Column("attainable / run", spare=3),
+        Column(f"weights read ahead {unit.name}", spare=4),
+        Column("read ahead / bound", spare=5),
+        Column(f"parallel bound {unit.name}", spare=6),
+        Column(f"run on streams {unit.name}", spare=7),
+        Column("calls", spare=9),
+        Column("layout changes", spare=8),
+        Column("error", spare=1),
     )
     rows = [
         (
@@ -101,9 +101,9 @@ def _what_ifs(
         Column(f"predicted {unit.name}"),
         Column(f"run {unit.name}"),
         Column("run / predicted"),
-        Column(f"predicted more {unit.name}"),
-        Column(f"seen more {unit.name}"),
-        Column("calls"),
+        Column(f"predicted more {unit.name}", spare=10),
+        Column(f"seen more {unit.name}", spare=11),
+        Column("calls", spare=9),
     )
     rows = []
     for witness in witnesses:

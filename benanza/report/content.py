@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from benanza.installation.configured import known_store
 from benanza.looking.advise import advice_about
-from benanza.looking.bounds import matches_policy
+from benanza.looking.bounds import matching_bounds
 from benanza.looking.explain import explained
 from benanza.looking.model_ids import model_ids, of_the_same_file
 from benanza.looking.stored_bound import StoredBound
@@ -54,6 +54,7 @@ def reported_bounds(
     models: Sequence[str],
     precisions: Sequence[Precision],
     dims: Mapping[str, int],
+    system: str = "",
 ) -> list[ReportedBound]:
     """The bounds of these models with fusion under the accounting `full`, at these precisions.
 
@@ -62,10 +63,9 @@ def reported_bounds(
     with known_store(settings) as store:
         ids = model_ids(store, models, limits_of(settings))
         bounds = store.bounds(ids)
-        policy = BoundPolicy(tuple(precisions))
-        stored = [
-            StoredBound.of(store, bound) for bound in bounds if matches_policy(bound, policy, dims)
-        ]
+        policy = BoundPolicy(tuple(precisions), system=system)
+        asked = matching_bounds(bounds, policy, dims)
+        stored = [StoredBound.of(store, bound) for bound in asked]
         profiles = profiles_of(store, ids, bounds)
         alike = of_the_same_file(store, bounds)
     advised = [

@@ -17,17 +17,17 @@ def report(
     dims: Mapping[str, int],
     price_per_hour: float | None,
     out: Path,
+    system: str = "",
 ) -> int:
     """Writes a report of the bounds of these models, and returns how many bounds are in it.
 
     Raises `BenanzaError` for a model that has no bound, if none has one at these precisions, and
     if the file can't be written.
     """
-    bounds = reported_bounds(settings, models, precisions, dims)
+    bounds = reported_bounds(settings, models, precisions, dims, system)
     if not bounds:
         raise BenanzaError(
-            f"no bound of {', '.join(models)} is known at {', '.join(precisions)}; "
-            "benanza bounds shows those that are"
+            f"no such bound of {', '.join(models)} is known; benanza bounds shows those that are"
         )
     try:
         out.write_text(page(bounds, price_per_hour), encoding="utf-8")

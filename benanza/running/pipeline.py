@@ -36,7 +36,7 @@ from benanza_ingest.step import ingest_step
 from benanza_runner.runtime import Runtime
 from benanza_runner.runtimes import open_runtime
 from benanza_runner.step import Benchmarks
-from benanza_runner.system_description import describe_system
+from benanza_runner.system_description import describe_system, refuse_unmeasurable
 from benanza_schemas.codec import DecodeError, decode
 from benanza_schemas.events import (
     BenchmarkRequested,
@@ -93,8 +93,7 @@ def run(
                 ask_again(log, models, runtime.system().system_id, request.policy.precisions)
             system_id = _benchmark(request, models, log, runtime, watch, progress, is_quiet)
             with watch.stage("store"), Store.open(settings.clickhouse) as store:
-                progress.stage("storing", 1)
-                fill(store, log)
+                fill(store, log, progress)
                 bounds = _bounds(request.policy, store, models, system_id)
         precisions = request.policy.precisions
         layers = count_layers(
@@ -187,8 +186,12 @@ def _benchmark(
 ) -> str:
     """Does the models' jobs, and updates the bounds after each. Returns the id of this system."""
     system_id = runtime.system().system_id
+
+    def measuring() -> None:
+        progress.stage("measuring what this system can reach", 1)
+        refuse_unmeasurable(runtime, request.policy.precisions)
+
     with watch.stage("benchmark"):
-        measuring = partial(progress.stage, "measuring what this system can reach", 1)
         if describe_system(log, runtime, request.policy.precisions, now, measuring):
             progress.advance()
     with watch.stage("analyze"):
@@ -214,7 +217,7 @@ def _benchmark(
                     log.append([as_message(job) for job in doubtful])
                     what = "again, since the machine was busy"
         with watch.stage("analyze"):
-            analyze(analyzer)
+            analyze(analyzer, progress)
     return system_id
 
 

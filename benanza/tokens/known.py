@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from benanza.installation.configured import known_store
-from benanza.looking.bounds import matches_policy
+from benanza.looking.bounds import matching_bounds
 from benanza.looking.model_ids import model_ids
 from benanza.looking.stored_bound import StoredBound
 from benanza.profiling.beside_bound import profiles_of
@@ -32,6 +32,7 @@ def known_generation(
     precisions: Sequence[Precision],
     dims: Mapping[str, int],
     price_per_hour: float | None,
+    system: str = "",
 ) -> Generation:
     """The points at which the model `step` has whole bounds whose named dimensions include `dims`,
     each beside the bound of `prompt` for as many sequences. Nothing is benchmarked.
@@ -39,12 +40,12 @@ def known_generation(
     A step gives each sequence of its batch one token. Where the prompt has several bounds for as
     many sequences, the first counts. Raises `BenanzaError` for a model that has no bound.
     """
-    policy = BoundPolicy(tuple(precisions))
+    policy = BoundPolicy(tuple(precisions), system=system)
     with known_store(settings) as store:
 
         def known(model: str, dims: Mapping[str, int]) -> list[ModelBound]:
             bounds = store.bounds(model_ids(store, [model], limits_of(settings)))
-            return [bound for bound in bounds if matches_policy(bound, policy, dims)]
+            return matching_bounds(bounds, policy, dims)
 
         def whole(bounds: Iterable[ModelBound]) -> list[StoredBound]:
             return [StoredBound.of(store, bound) for bound in bounds if not bound.partial]

@@ -27,7 +27,7 @@ def test_inspect_is_the_command(benanza: Benanza) -> None:
 
 def test_a_notebook_shows_a_table() -> None:
     page = benanza.inspect("zoo:alexnet")._repr_html_()
-    assert page.startswith("<pre")
+    assert "<td" in page
     assert "LRN" in page
     assert "24 layers" in page
 

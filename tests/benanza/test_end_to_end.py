@@ -228,13 +228,27 @@ def test_a_sibling_benchmarks_its_new_layers_alone(
 def test_of_other_models_in_the_folder_nothing_is_benchmarked(
     program: Benanza, data: Path, tmp_path: Path
 ) -> None:
-    """They were never measured at this precision."""
+    assert program("publish", chain(tmp_path / "other.onnx", [40, 20]), "--data", data).stdout
+    before = measured(data)
     model = chain(tmp_path / "chain.onnx", [48, 24])
-    done = program("run", model, "--precision", "fp16", "--data", data, "--format", "json")
+    done = program("run", model, "--data", data, "--format", "json")
     layers = json.loads(done.stdout)["layers"]
-    now = [event for event in results(data) if event.precision == "fp16"]
-    done_with = layers["benchmarked"] + layers["split"] + layers["failed"]
-    assert len(now) == done_with == layers["unique"] > 0
+    assert len(measured(data) - before) == layers["benchmarked"] + layers["split"] > 0
+
+
+def test_a_precision_that_nothing_here_has_is_refused_before_layers_are_benchmarked(
+    program: Benanza, data: Path, tmp_path: Path
+) -> None:
+    model = chain(tmp_path / "chain.onnx", [48, 24])
+    before = results(data)
+    done = program("run", model, "--precision", "tf32", "--data", data)
+    assert done.returncode == 1
+    assert without_progress(done.stderr) == (
+        "error: tf32 can't be measured here (TF32 is a mode of GPUs; a CPU has none); leave it out "
+        "of --precision\n"
+    )
+    assert results(data) == before
+    assert "tf32" not in program("bounds", "--data", data).stdout
 
 
 def test_what_can_be_measured_is_printed_beside_what_cannot(

@@ -15,6 +15,7 @@ import msgspec
 import pytest
 
 from benanza.installation.embedded import fill
+from benanza.running.progress import Silent
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_backbone.service.processor import as_message
@@ -65,7 +66,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 def _store(server: Server, log: SqliteEventLog, events: list[AnyEvent]) -> None:
     log.append([as_message(event) for event in events])
     with Store.open(server.dsn) as store:
-        fill(store, log)
+        fill(store, log, Silent())
 
 
 @pytest.mark.integration

@@ -6,8 +6,10 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from selenium.webdriver.support.wait import WebDriverWait
 
 from docs.repository_pages import PAGES, with_links
 from tests.docs.blocks import DOCS, ROOT
@@ -48,6 +50,18 @@ def test_every_page_of_docs_is_in_the_site(site: Path) -> None:
 def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
     for file in (*site.rglob("*.html"), *site.rglob("*.css")):
         assert not FETCHED.search(file.read_text("utf-8")), file
+
+
+@pytest.mark.slow
+@pytest.mark.needs_program("chromium", "chromedriver")
+def test_the_search_finds_pages_where_the_site_is_files(browser: Any, site: Path) -> None:
+    browser.get((site / "decisions" / "index.html").as_uri())
+    browser.find_element("css selector", "input.md-search__input").send_keys("attainable")
+    found = WebDriverWait(browser, 60).until(
+        lambda page: page.find_elements("css selector", "a.md-search-result__link")
+    )
+    pages = [link.get_attribute("href").partition("?")[0] for link in found]
+    assert (site / "decisions" / "0008-warm-bound-attainable-estimate.html").as_uri() in pages
 
 
 @pytest.mark.slow

@@ -29,9 +29,10 @@ def import_recordings(
     """Imports measurements that were recorded on another system.
 
     Every published model with these layers then has bounds for that system, too. The measurements
-    go to the Kafka that BENANZA_KAFKA names; without it, into the embedded log. Those that are
-    there already are left out, and so are layers that were measured here on the same system. What
-    is measured here later counts instead of them. A damaged file is not imported at all.
+    go to the Kafka that BENANZA_KAFKA names; without it, into the embedded log, and bounds are
+    computed at once. Those that are there already are left out, and so are layers that were
+    measured here on the same system. What is measured here later counts instead of them. A damaged
+    file is not imported at all.
 
     With --undo, the measurements, profiles and witnesses that came in a file count no more, and
     bounds are computed without them. Importing the file again makes them count again.
@@ -44,12 +45,15 @@ def import_recordings(
       benanza import --undo recordings/nvidia-h200.xz
     """
     from benanza.importing.import_recordings import import_recordings as take_in
+    from benanza.looking.bounds import brought_up_to_date
     from benanza.render.units import plural
 
     if undo:
         _take_back(files, data, output)
         return
-    imported = take_in(files, settings_of(data))
+    settings = settings_of(data)
+    imported = take_in(files, settings)
+    known = brought_up_to_date(settings)
     if output == "json":
         print_json(imported)
     else:
@@ -59,14 +63,23 @@ def import_recordings(
             + (f"; {imported.left_out:,} left out, measured here" if imported.left_out else "")
             + _runs(imported)
         )
-        click.echo("bounds follow from them for published models; say: benanza publish MODEL")
+        models = len({bound.model_id for bound in known.bounds}) if known else 0
+        click.echo(
+            f"{plural(models, 'model')} {'has' if models == 1 else 'have'} bounds now; say: "
+            "benanza bounds"
+            if models
+            else "bounds follow from them for published models; say: benanza publish MODEL"
+        )
 
 
 def _take_back(files: tuple[Path, ...], data: Path | None, output: Format) -> None:
     from benanza.importing.withdraw_recordings import withdraw_recordings
+    from benanza.looking.bounds import brought_up_to_date
     from benanza.render.units import plural
 
-    withdrawn = withdraw_recordings(files, settings_of(data))
+    settings = settings_of(data)
+    withdrawn = withdraw_recordings(files, settings)
+    brought_up_to_date(settings)
     if output == "json":
         print_json(withdrawn)
         return

@@ -8,24 +8,30 @@ import click
 from benanza.commands.options import (
     Format,
     data_option,
+    fail_without,
     format_option,
     known_model_argument,
-    precision_option,
+    precision_filter_option,
     print_json,
 )
 from benanza.commands.startup import settings_of
-from benanza.render.answers.advise import print_advice
+from benanza.render.answers.advise import NONE_AT_PRECISION, print_advice
 from benanza.render.table import console
 from benanza_schemas.layer import Precision
 
 
 @click.command()
 @known_model_argument
-@precision_option
+@precision_filter_option
 @data_option
 @format_option
 def advise(
-    *, model: str, precisions: tuple[Precision, ...], data: Path | None, output: Format
+    *,
+    model: str,
+    precisions: tuple[Precision, ...],
+    system: str,
+    data: Path | None,
+    output: Format,
 ) -> None:
     """What would make MODEL faster in a framework.
 
@@ -41,8 +47,9 @@ def advise(
     """
     from benanza.looking.advise import known_advice
 
-    advice = known_advice(settings_of(data), [model], precisions)
+    advice = known_advice(settings_of(data), [model], precisions, system)
     if output == "json":
         print_json(advice)
-    else:
+    fail_without(advice.models, NONE_AT_PRECISION, output)
+    if output == "text":
         print_advice(console(sys.stdout), advice)

@@ -17,17 +17,19 @@ from benanza.commands.options import (
     Time,
     data_option,
     dim_filter_option,
+    fail_without,
     format_option,
     none_with,
     policy_filter_options,
     print_json,
 )
 from benanza.commands.startup import settings_of
-from benanza.render.bounds import print_known_bounds
+from benanza.render.answers.explain import NONE_SUCH
+from benanza.render.bounds import NONE_KNOWN, print_known_bounds
 from benanza.render.table import console
 from benanza.request import BoundPolicy, Other
 from benanza_backbone.settings import Settings
-from benanza_schemas.layer import Accounting, Precision
+from benanza_schemas.layer import Precision
 
 
 class Different(click.ParamType):
@@ -98,9 +100,7 @@ def bounds(
     other: Other | None,
     specification: Path | None,
     dims: tuple[tuple[str, int], ...],
-    precisions: tuple[Precision, ...],
-    fusion: bool,
-    accounting: Accounting,
+    policy: BoundPolicy,
     data: Path | None,
     output: Format,
 ) -> None:
@@ -122,7 +122,6 @@ def bounds(
     """
     from benanza.looking.bounds import known_bounds
 
-    policy = BoundPolicy(precisions, fusion, accounting)
     if specification is not None:
         if at is not None or other is not None:
             raise click.UsageError(
@@ -138,11 +137,14 @@ def bounds(
     known = known_bounds(settings_of(data), models, policy, dict(dims), at)
     if output == "json":
         print_json(known)
-    elif at is not None and not known.bounds:
-        click.echo(f"no bounds were known at {at.isoformat()}; leave out --at for those known now")
-    elif dims and not known.bounds and not known.without_bound:
-        click.echo(none_with(dims))
-    else:
+    why = NONE_SUCH if policy.system or policy.precisions else NONE_KNOWN
+    if at is not None:
+        why = f"no bounds were known at {at.isoformat()}; leave out --at for those known now"
+    elif dims:
+        why = none_with(dims)
+    waiting = range(known.waiting_for_ingest)
+    fail_without([*known.bounds, *known.without_bound, *waiting], why, output)
+    if output == "text":
         print_known_bounds(console(sys.stdout), known)
     if any(bound.partial for bound in known.bounds):
         ctx.exit(PARTIAL)

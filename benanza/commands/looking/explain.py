@@ -9,39 +9,37 @@ from benanza.commands.options import (
     Format,
     data_option,
     dim_filter_option,
+    fail_without,
     format_option,
     known_model_argument,
-    policy_options,
+    policy_filter_options,
     print_json,
 )
 from benanza.commands.startup import settings_of
-from benanza.render.answers.explain import TOP, print_explanations
+from benanza.render.answers.explain import NONE_SUCH, TOP, print_explanations
 from benanza.render.table import console
 from benanza.request import BoundPolicy
-from benanza_schemas.layer import Accounting, Precision
 
 
 @click.command()
 @known_model_argument
 @click.option(
-    "--top",
+    "--limit",
     type=click.IntRange(min=1),
     default=TOP,
     show_default=True,
     help="How many kinds of calls to show.",
 )
 @dim_filter_option
-@policy_options
+@policy_filter_options
 @data_option
 @format_option
 def explain(
     *,
     model: str,
-    top: int,
+    limit: int,
     dims: tuple[tuple[str, int], ...],
-    precisions: tuple[Precision, ...],
-    fusion: bool,
-    accounting: Accounting,
+    policy: BoundPolicy,
     data: Path | None,
     output: Format,
 ) -> None:
@@ -55,14 +53,14 @@ def explain(
     \b
     Examples:
       benanza explain resnet50.onnx
-      benanza explain zoo:squeezenet --precision fp16 --top 5
+      benanza explain zoo:squeezenet --precision fp16 --limit 5
       benanza explain bert.onnx --fusion off --format json
     """
     from benanza.looking.explain import known_explanations
 
-    policy = BoundPolicy(precisions, fusion, accounting)
     explanations = known_explanations(settings_of(data), [model], policy, dict(dims))
     if output == "json":
         print_json(explanations)
-    else:
-        print_explanations(console(sys.stdout), explanations, top)
+    fail_without(explanations.explanations, NONE_SUCH, output)
+    if output == "text":
+        print_explanations(console(sys.stdout), explanations, limit)

@@ -10,11 +10,13 @@ from benanza.commands.options import (
     KnownModel,
     data_option,
     dim_filter_option,
+    fail_without,
     format_option,
-    precision_option,
+    precision_filter_option,
     print_json,
 )
 from benanza.commands.startup import settings_of
+from benanza.render.answers.explain import NONE_SUCH
 from benanza.render.answers.generation import print_generation
 from benanza.render.table import console
 from benanza_schemas.layer import Precision
@@ -34,7 +36,7 @@ from benanza_schemas.layer import Precision
     help="What the system costs an hour, in any currency: adds what a million tokens cost.",
 )
 @dim_filter_option
-@precision_option
+@precision_filter_option
 @data_option
 @format_option
 def generation(
@@ -44,6 +46,7 @@ def generation(
     price: float | None,
     dims: tuple[tuple[str, int], ...],
     precisions: tuple[Precision, ...],
+    system: str,
     data: Path | None,
     output: Format,
 ) -> None:
@@ -62,8 +65,9 @@ def generation(
     """
     from benanza.tokens.known import known_generation
 
-    known = known_generation(settings_of(data), prompt, step, precisions, dict(dims), price)
+    known = known_generation(settings_of(data), prompt, step, precisions, dict(dims), price, system)
     if output == "json":
         print_json(known)
-    else:
+    fail_without([*known.points, *known.partial], NONE_SUCH, output)
+    if output == "text":
         print_generation(console(sys.stdout), known)

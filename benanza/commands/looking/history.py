@@ -9,6 +9,7 @@ from benanza.commands.options import (
     Format,
     data_option,
     dim_filter_option,
+    fail_without,
     format_option,
     known_model_argument,
     none_with,
@@ -16,10 +17,10 @@ from benanza.commands.options import (
     print_json,
 )
 from benanza.commands.startup import settings_of
+from benanza.render.answers.explain import NONE_SUCH
 from benanza.render.history import print_history
 from benanza.render.table import console
 from benanza.request import BoundPolicy
-from benanza_schemas.layer import Accounting, Precision
 
 
 @click.command()
@@ -38,9 +39,7 @@ def history(
     model: str,
     limit: int | None,
     dims: tuple[tuple[str, int], ...],
-    precisions: tuple[Precision, ...],
-    fusion: bool,
-    accounting: Accounting,
+    policy: BoundPolicy,
     data: Path | None,
     output: Format,
 ) -> None:
@@ -57,11 +56,9 @@ def history(
     """
     from benanza.looking.bounds import known_history, newest
 
-    policy = BoundPolicy(precisions, fusion, accounting)
     versions = known_history(settings_of(data), model, policy, dict(dims))
     if output == "json":
         print_json(versions if limit is None else newest(versions, limit))
-    elif dims and not versions.history:
-        click.echo(none_with(dims))
-    else:
+    fail_without(versions.history, none_with(dims) if dims else NONE_SUCH, output)
+    if output == "text":
         print_history(console(sys.stdout), versions, limit)

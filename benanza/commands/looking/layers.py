@@ -9,12 +9,13 @@ from benanza.commands.options import (
     Format,
     KnownModel,
     data_option,
+    fail_without,
     format_option,
     precision_filter_option,
     print_json,
 )
 from benanza.commands.startup import settings_of
-from benanza.render.answers.layers import SHOWN, print_layers
+from benanza.render.answers.layers import NONE_KNOWN, SHOWN, print_layers
 from benanza.render.table import console
 from benanza_schemas.layer import Precision
 
@@ -35,6 +36,7 @@ def layers(
     models: tuple[str, ...],
     limit: int | None,
     precisions: tuple[Precision, ...],
+    system: str,
     data: Path | None,
     output: Format,
 ) -> None:
@@ -53,8 +55,9 @@ def layers(
     """
     from benanza.looking.layers import first, known_layers
 
-    known = known_layers(settings_of(data), models, precisions)
+    known = known_layers(settings_of(data), models, precisions, system)
     if output == "json":
         print_json(known if limit is None else first(known, limit))
-    else:
+    fail_without(known.layers, NONE_KNOWN, output)
+    if output == "text":
         print_layers(console(sys.stdout), known, limit or SHOWN)

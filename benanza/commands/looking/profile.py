@@ -42,7 +42,7 @@ from benanza_schemas.layer import Precision
     help="With everything that can be set in the framework, instead of its defaults.",
 )
 @click.option(
-    "--top",
+    "--limit",
     type=click.IntRange(min=1),
     default=TOP,
     help="How many parts of each run to show.",
@@ -70,7 +70,7 @@ def profile(
     models: tuple[str, ...],
     framework: str,
     all_configurations: bool,
-    top: int,
+    limit: int,
     trace: Path | None,
     otlp: str | None,
     batch_sizes: tuple[int, ...],
@@ -109,12 +109,13 @@ def profile(
     )
     with progress_on(sys.stderr) as progress:
         profiles = run_profile(request, settings_of(data), progress)
+    # Before anything is printed: whoever reads the pipe may be content with its first lines.
+    if trace is not None:
+        _write_trace(trace, profiles)
     if output == "json":
         print_json(profiles)
     else:
-        print_profiles(console(sys.stdout), profiles, top)
-    if trace is not None:
-        _write_trace(trace, profiles)
+        print_profiles(console(sys.stdout), profiles, limit)
     if otlp is not None:
         _send_traces(otlp, profiles)
     for failed in profiles.errors:

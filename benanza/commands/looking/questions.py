@@ -10,11 +10,13 @@ from benanza.commands.options import (
     KnownModel,
     data_option,
     dim_filter_option,
+    fail_without,
     format_option,
-    precision_option,
+    precision_filter_option,
     print_json,
 )
 from benanza.commands.startup import settings_of
+from benanza.render.answers.explain import NONE_SUCH
 from benanza.render.answers.questions import print_answers
 from benanza.render.table import console
 from benanza_schemas.layer import Precision
@@ -23,7 +25,7 @@ from benanza_schemas.layer import Precision
 @click.command()
 @click.argument("models", type=KnownModel(), nargs=-1, required=True, metavar="MODEL...")
 @dim_filter_option
-@precision_option
+@precision_filter_option
 @data_option
 @format_option
 def questions(
@@ -31,6 +33,7 @@ def questions(
     models: tuple[str, ...],
     dims: tuple[tuple[str, int], ...],
     precisions: tuple[Precision, ...],
+    system: str,
     data: Path | None,
     output: Format,
 ) -> None:
@@ -47,8 +50,9 @@ def questions(
     """
     from benanza.looking.questions import known_answers
 
-    answers = known_answers(settings_of(data), models, precisions, dict(dims))
+    answers = known_answers(settings_of(data), models, precisions, dict(dims), system)
     if output == "json":
         print_json(answers)
-    else:
+    fail_without(answers.models, NONE_SUCH, output)
+    if output == "text":
         print_answers(console(sys.stdout), answers)

@@ -8,7 +8,7 @@ from benanza.commands.options import (
     KnownModel,
     data_option,
     dim_filter_option,
-    precision_option,
+    precision_filter_option,
 )
 from benanza.commands.startup import settings_of
 from benanza_backbone.errors import BenanzaError
@@ -31,7 +31,7 @@ from benanza_schemas.layer import Precision
     help="What an hour of the device costs: the report then says what samples cost.",
 )
 @dim_filter_option
-@precision_option
+@precision_filter_option
 @data_option
 def report(
     *,
@@ -40,6 +40,7 @@ def report(
     price_per_hour: float | None,
     dims: tuple[tuple[str, int], ...],
     precisions: tuple[Precision, ...],
+    system: str,
     data: Path | None,
 ) -> None:
     """Writes what is known of each MODEL into one HTML file.
@@ -59,5 +60,6 @@ def report(
         from benanza.report.report import report as write_report
     except ImportError as error:  # images of services do without what draws
         raise BenanzaError(f"a report can't be drawn here: {error}; install it") from error
-    written = write_report(settings_of(data), models, precisions, dict(dims), price_per_hour, out)
+    what = models, precisions, dict(dims)
+    written = write_report(settings_of(data), *what, price_per_hour, out, system)
     click.echo(f"{plural(written, 'bound')} in {out}")

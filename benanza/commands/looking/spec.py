@@ -5,34 +5,26 @@ from pathlib import Path
 import click
 
 from benanza.commands.options import (
-    SystemId,
     data_option,
     dim_filter_option,
     known_model_argument,
-    policy_options,
+    policy_filter_options,
     print_json,
 )
 from benanza.commands.startup import settings_of
 from benanza.request import BoundPolicy
-from benanza_schemas.layer import Accounting, Precision
 
 
 @click.command()
 @known_model_argument
-@click.option("--batch", type=click.IntRange(min=1), metavar="N", help="The bound's batch size.")
-@click.option("--system", type=SystemId(), default="", help="How the id of its system begins.")
 @dim_filter_option
-@policy_options
+@policy_filter_options
 @data_option
 def spec(
     *,
     model: str,
-    batch: int | None,
-    system: str,
     dims: tuple[tuple[str, int], ...],
-    precisions: tuple[Precision, ...],
-    fusion: bool,
-    accounting: Accounting,
+    policy: BoundPolicy,
     data: Path | None,
 ) -> None:
     """What a bound of MODEL was found with, in JSON.
@@ -48,5 +40,4 @@ def spec(
     """
     from benanza.looking.spec import known_spec
 
-    policy = BoundPolicy(precisions, fusion, accounting)
-    print_json(known_spec(settings_of(data), model, policy, dict(dims), batch, system))
+    print_json(known_spec(settings_of(data), model, policy, dict(dims)))

@@ -61,7 +61,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     help="Also writes the operators as an ONNX file, for benanza run and publish.",
 )
 @click.option(
-    "--top",
+    "--limit",
     type=click.IntRange(min=1),
     default=TOP,
     help="How many rows of each table to show.",
@@ -79,7 +79,7 @@ def trace(
     precision: Precision | None,
     publishes: bool,
     model: Path | None,
-    top: int,
+    limit: int,
     data: Path | None,
     output: Format,
 ) -> None:
@@ -116,8 +116,8 @@ def trace(
         if output == "json":
             print_json(compared)
         else:
-            print_comparison(console(sys.stdout), compared, top)
+            print_comparison(console(sys.stdout), compared, limit)
     elif output == "json":
         print_json(answer)
     else:
-        print_trace(console(sys.stdout), answer, top)
+        print_trace(console(sys.stdout), answer, limit)

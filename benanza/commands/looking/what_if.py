@@ -10,12 +10,14 @@ from benanza.commands.options import (
     Format,
     data_option,
     dim_filter_option,
+    fail_without,
     format_option,
     known_model_argument,
-    precision_option,
+    precision_filter_option,
     print_json,
 )
 from benanza.commands.startup import settings_of
+from benanza.render.answers.explain import NONE_SUCH
 from benanza.render.answers.what_if import print_what_ifs
 from benanza.render.table import console
 from benanza_schemas.events.derivation import Quantised
@@ -25,7 +27,7 @@ from benanza_schemas.layer import Precision
 @click.command("what-if")
 @known_model_argument
 @dim_filter_option
-@precision_option
+@precision_filter_option
 @click.option(
     "--quantised",
     type=QuantisedTypes(),
@@ -40,6 +42,7 @@ def what_if(
     model: str,
     dims: tuple[tuple[str, int], ...],
     precisions: tuple[Precision, ...],
+    system: str,
     quantised: tuple[Quantised, ...],
     data: Path | None,
     output: Format,
@@ -63,14 +66,15 @@ def what_if(
       benanza what-if zoo:squeezenet --precision fp16 --format json
     """
     if quantised:
-        _quantised(model, dict(dims), precisions, quantised, data, output)
+        _quantised(model, dict(dims), precisions, system, quantised, data, output)
         return
     from benanza.looking.what_if import known_what_ifs
 
-    what_ifs = known_what_ifs(settings_of(data), [model], precisions, dict(dims))
+    what_ifs = known_what_ifs(settings_of(data), [model], precisions, dict(dims), system)
     if output == "json":
         print_json(what_ifs)
-    else:
+    fail_without(what_ifs.models, NONE_SUCH, output)
+    if output == "text":
         print_what_ifs(console(sys.stdout), what_ifs)
 
 
@@ -78,6 +82,7 @@ def _quantised(
     model: str,
     dims: dict[str, int],
     precisions: tuple[Precision, ...],
+    system: str,
     quantised: tuple[Quantised, ...],
     data: Path | None,
     output: Format,
@@ -85,8 +90,9 @@ def _quantised(
     from benanza.quantised.known import known_quantisations
     from benanza.render.answers.quantised import print_quantisations
 
-    worths = known_quantisations(settings_of(data), model, quantised, precisions, dims)
+    worths = known_quantisations(settings_of(data), model, quantised, precisions, dims, system)
     if output == "json":
         print_json(worths)
-    else:
+    fail_without([*worths.worths, *worths.to_run], NONE_SUCH, output)
+    if output == "text":
         print_quantisations(console(sys.stdout), worths)

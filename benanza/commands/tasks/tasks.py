@@ -25,6 +25,7 @@ LIMIT = 10
 @click.command()
 @known_model_argument
 @click.option(
+    "-o",
     "--out",
     required=True,
     type=click.Path(file_okay=False, path_type=Path),

@@ -5,7 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from benanza.render.answers.profile import title, where_timed
-from benanza.render.table import Column, html, operators, printable, shortened, table
+from benanza.render.table import Column, html, operators, printable, prose, shortened, table
 from benanza.render.units import TimeUnit, time_unit
 from benanza.results.advise import Advice, Advised, ModelAdvice
 from benanza.results.profile import ModelProfile
@@ -71,11 +71,11 @@ def _table(model: ModelAdvice, unit: TimeUnit, *, plain: bool) -> Table:
     columns = (
         Column(f"saves {unit.name}"),
         Column("of the run"),
-        Column(f"seen {unit.name}"),
+        Column(f"seen {unit.name}", spare=1),
         Column("where", "left"),
-        Column("operators", "left"),
-        Column("layers", "left"),
-        Column("what to do", "left"),
+        Column("operators", "left", spare=3),
+        Column("layers", "left", spare=2),
+        prose("what to do"),
     )
     rows = [
         (

@@ -79,16 +79,16 @@ def _table(kinds: Sequence[Alike], unit: TimeUnit, *, plain: bool) -> Table:
     converts = any(call.conversion_us for calls in kinds for call in calls)
     aside = not all(call.critical for calls in kinds for call in calls)
     columns = (
-        Column("operators", "left"),
+        names("operators"),
         names("first layer"),
         Column("calls"),
-        *([Column("critical")] if aside else []),
-        Column(f"each {unit.name}"),
+        *([Column("critical", spare=4)] if aside else []),
+        Column(f"each {unit.name}", spare=1),
         Column(f"together {unit.name}"),
-        *([Column(f"conversions {unit.name}")] if converts else []),
+        *([Column(f"conversions {unit.name}", spare=3)] if converts else []),
         Column("share"),
-        Column("reaches", "left"),
-        Column("algorithm", "left"),
+        Column("reaches", "left", spare=2),
+        Column("algorithm", "left", spare=5),
     )
     rows = [
         (
@@ -137,5 +137,5 @@ def _rest(kinds: Sequence[Alike]) -> str:
     calls = sum(map(len, kinds))
     return (
         f"and {plural(calls, 'call')} of {plural(len(kinds), 'kind')}, "
-        f"{sum(map(_share, kinds)):.1%} of the time; --top shows more, --format json all"
+        f"{sum(map(_share, kinds)):.1%} of the time; --limit shows more, --format json all"
     )

@@ -66,9 +66,9 @@ def _table(
         Column(f"each token {unit.name}"),
         Column("tokens/s"),
         *([Column("cost of a million")] if with_cost else []),
-        *([Column("J a token")] if with_joules else []),
-        Column("most of the step", "left"),
-        Column("most limited by", "left"),
+        *([Column("J a token", spare=3)] if with_joules else []),
+        Column("most of the step", "left", spare=2),
+        Column("most limited by", "left", spare=1),
     )
     rows = []
     for point in points:

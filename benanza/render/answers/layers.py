@@ -9,7 +9,7 @@ from rich.text import Text
 
 from benanza.render.answers.explain import variant
 from benanza.render.systems import SystemNames
-from benanza.render.table import Column, html, operators, printable, table
+from benanza.render.table import Column, html, names, operators, printable, table
 from benanza.render.units import TimeUnit, dimensions, plural, time_unit
 from benanza.results.inspect import KnownLayer, KnownLayers, LayerTime
 
@@ -89,15 +89,15 @@ def _table(rows: Sequence[LayerThere], *, plain: bool) -> Table:
     unit = time_unit(there.us for there in rows)
     in_all = time_unit(there.in_all_us for there in rows)
     columns = (
-        Column("operators", "left"),
-        Column("kind", "left"),
-        Column("output", "left"),
-        Column("fingerprint", "left"),
-        Column("models"),
+        names("operators"),
+        Column("kind", "left", spare=3),
+        Column("output", "left", spare=1),
+        Column("fingerprint", "left", spare=2),
+        Column("models", spare=4),
         Column("uses"),
         Column(f"each {unit.name}"),
         Column(f"in all {in_all.name}"),
-        Column("algorithm", "left"),
+        Column("algorithm", "left", spare=5),
     )
     return table(columns, [_row(there, unit, in_all) for there in rows], plain=plain)
 

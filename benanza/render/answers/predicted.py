@@ -71,7 +71,7 @@ def _table(bounds: Sequence[PredictedBound], unit: TimeUnit, *, plain: bool) -> 
         Column("batch"),
         *([Column("dims", "left")] if with_dims else []),
         Column(f"predicted sequential {unit.name}"),
-        Column(f"predicted parallel {unit.name}"),
+        Column(f"predicted parallel {unit.name}", spare=1),
         Column("coverage", "left"),
     )
     rows = [

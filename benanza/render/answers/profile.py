@@ -114,9 +114,9 @@ def _greatest(parts: Sequence[ProfiledPart], unit: TimeUnit, *, plain: bool) -> 
         Column(f"saved {unit.name}"),
         Column(f"takes {unit.name}"),
         Column("what", "left"),
-        Column("the framework's calls", "left"),
-        Column("calls in the bound"),
-        Column("layers", "left"),
+        Column("the framework's calls", "left", spare=1),
+        Column("calls in the bound", spare=2),
+        Column("layers", "left", spare=3),
     )
     rows = [
         (

@@ -90,7 +90,7 @@ def _table(
     columns = (
         Column("first product", "left"),
         Column("times"),
-        Column("sizes", "left"),
+        Column("sizes", "left", spare=1),
         Column(f"{unit.name} now"),
         Column(f"in {worth.quantised}"),
         Column("saves"),

@@ -57,14 +57,14 @@ def _table(rows: list[ModelAnswers], *, plain: bool) -> Table:
         Column("batch"),
         Column(f"bound {unit.name}"),
         Column("Q1"),
-        Column("Q1 parallel"),
+        Column("Q1 parallel", spare=2),
         Column(f"Q2 {unit.name}"),
         Column(f"Q3 {unit.name}"),
-        Column("Q3 layers"),
+        Column("Q3 layers", spare=3),
         Column(f"Q4 {unit.name}"),
-        Column(f"Q5 {unit.name}"),
-        Column(f"Q6 TF32 {unit.name}"),
-        Column(f"Q6 fp16 {unit.name}"),
+        Column(f"Q5 {unit.name}", spare=1),
+        Column(f"Q6 TF32 {unit.name}", spare=4),
+        Column(f"Q6 fp16 {unit.name}", spare=5),
     )
     return table(columns, [_row(answer, unit) for answer in rows], plain=plain)
 

@@ -14,13 +14,13 @@ def print_tasks(console: Console, written: WrittenTasks) -> None:
     console.print(Text(printable(f"{head}{written.system}")))
     unit = time_unit(task.known_us for task in written.tasks)
     columns = (
-        Column("folder", "left"),
-        Column("operators", "left"),
-        names("first layer"),
-        Column("calls"),
+        names("folder"),
+        names("operators"),
+        Column("first layer", "left", is_name=True, spare=3),
+        Column("calls", spare=1),
         Column(f"known {unit.name}"),
         Column(f"speed of light {unit.name}"),
-        Column("held by", "left"),
+        Column("held by", "left", spare=2),
         Column(f"gap of all {unit.name}"),
     )
     rows = [

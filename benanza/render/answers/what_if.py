@@ -53,7 +53,7 @@ def _batch_sizes(sizes: BatchSizes, *, plain: bool) -> Table:
     columns = (
         Column("batch"),
         Column(f"bound {unit.name}"),
-        Column(f"{unit.name} a sample"),
+        Column(f"{unit.name} a sample", spare=1),
         Column("samples/s"),
         Column("a doubling saves"),
     )
@@ -82,9 +82,9 @@ def _table(model: ModelWhatIfs, unit: TimeUnit, *, plain: bool) -> Table:
         Column("what if", "left"),
         Column(f"bound {unit.name}"),
         Column(f"more {unit.name}"),
-        Column("ratio"),
-        Column("calls"),
-        Column("most of it", "left"),
+        Column("ratio", spare=1),
+        Column("calls", spare=2),
+        Column("most of it", "left", spare=3),
     )
     rows = [
         (

@@ -5,11 +5,14 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 
 from benanza_backbone.clock import Clock
+from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import EventLog
 from benanza_backbone.event_log.readable import events_of
 from benanza_backbone.service.processor import as_message
+from benanza_runner.ceilings import products
 from benanza_runner.core import Runner, description_id
 from benanza_runner.runtime import Runtime
+from benanza_runner.variants import warm
 from benanza_schemas.events import SystemMeasured, recording_of
 from benanza_schemas.layer import Precision
 from benanza_schemas.topics import RESULTS
@@ -43,6 +46,29 @@ def describe_system(
         ceilings = (*known.values(), *description.ceilings)
         log.append([as_message(msgspec.structs.replace(description, ceilings=ceilings))])
     return True
+
+
+def refuse_unmeasurable(runtime: Runtime, precisions: Iterable[Precision]) -> None:
+    """Raises `BenanzaError` if the system multiplies no matrices at one of these precisions: then
+    no layer that matters has a time there.
+    """
+    for precision in precisions:
+        if why := _refusal(runtime, precision):
+            raise BenanzaError(
+                f"{precision} can't be measured here ({why}); leave it out of --precision"
+            )
+
+
+def _refusal(runtime: Runtime, precision: Precision) -> str:
+    """Why no library multiplies two matrices at this precision; empty if one does. All do in
+    fp32."""
+    if precision == "fp32":
+        return ""
+    outcome = runtime.measure(next(products(precision)).layer, precision)
+    if warm(outcome.variants):
+        return ""
+    reasons = (variant.failure for variant in outcome.variants if variant.failure)
+    return outcome.failure or next(reasons, "no library has it")
 
 
 def _descriptions(log: EventLog, system_id: str) -> Iterator[SystemMeasured]:

@@ -23,6 +23,8 @@ def test_models_are_files_until_the_zoo_is_named() -> None:
     assert plain(completing.models("resnet.onn")) == []
     assert "zoo:timm:levit_192" in plain(completing.models("zo"))
     assert plain(completing.models("zoo:sq")) == ["zoo:squeezenet"]
+    assert plain(completing.models("zoo:dec")) == ["zoo:decoder:"]
+    assert "zoo:decoder:llama-3.1-8b-step" in plain(completing.models("zoo:decoder:ll"))
 
 
 def test_of_a_list_the_last_part_is_completed_by_what_it_lacks() -> None:

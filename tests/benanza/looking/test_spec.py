@@ -31,7 +31,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 
 def test_a_spec_has_the_four_parts_and_the_bound(recorded: Settings) -> None:
-    spec = known_spec(recorded, MODEL, FP16, {}, 32, "")
+    spec = known_spec(recorded, MODEL, FP16, {"batch": 32})
     bounds = known_bounds(recorded, [MODEL], FP16, {}, None).bounds
     (bound,) = (each for each in bounds if each.batch == 32)
     assert (spec.model.source, spec.model.batch, spec.model.dims) == (MODEL, 32, {})
@@ -46,14 +46,14 @@ def test_a_spec_has_the_four_parts_and_the_bound(recorded: Settings) -> None:
 
 def test_it_is_of_one_bound(recorded: Settings) -> None:
     with pytest.raises(BenanzaError, match=r"2 such bounds .*batch 1 on .*; batch 32 on .*--batch"):
-        known_spec(recorded, MODEL, FP16, {}, None, "")
+        known_spec(recorded, MODEL, FP16, {})
     for batch, system in ((7, ""), (32, "no id")):
         with pytest.raises(BenanzaError, match="no such bound of zoo:squeezenet is known"):
-            known_spec(recorded, MODEL, FP16, {}, batch, system)
+            known_spec(recorded, MODEL, FP16._replace(system=system), {"batch": batch})
 
 
 def test_it_is_read_as_it_was_written(recorded: Settings, tmp_path: Path) -> None:
-    spec = known_spec(recorded, MODEL, FP16, {}, 1, "")
+    spec = known_spec(recorded, MODEL, FP16, {"batch": 1})
     file = tmp_path / "spec.json"
     file.write_text(json.dumps(spec.to_dict()), encoding="utf-8")
     assert read_spec(file) == spec
@@ -76,7 +76,7 @@ def test_what_is_no_spec(text: str, said: str, tmp_path: Path) -> None:
 
 
 def test_specs_of_another_version(recorded: Settings, tmp_path: Path) -> None:
-    spec = known_spec(recorded, MODEL, FP16, {}, 1, "").to_dict() | {"version": 2}
+    spec = known_spec(recorded, MODEL, FP16, {"batch": 1}).to_dict() | {"version": 2}
     file = tmp_path / "spec.json"
     file.write_text(json.dumps(spec), encoding="utf-8")
     with pytest.raises(BenanzaError, match="has version 2 of specs, and this Benanza reads 1"):

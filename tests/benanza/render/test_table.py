@@ -1,6 +1,7 @@
 """Tables on a terminal, in a pipe and in a notebook."""
 
 import io
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
@@ -78,6 +79,14 @@ def test_a_notebook_gets_html_with_names_escaped() -> None:
     page = html([table(COLUMNS, [("<script>", "1")], plain=False)])
     assert "&lt;script&gt;" in page
     assert "<script>" not in page
+
+
+def test_a_notebook_gets_a_table_as_a_table_and_a_line_as_a_paragraph() -> None:
+    page = html([table(COLUMNS, [("conv", "1"), ("relu", "22")], plain=False), "on a [GPU] & so"])
+    document = ElementTree.fromstring(f"<div>{page}</div>")
+    rows = [[cell.text for cell in row] for row in document.iter("tr")]
+    assert rows == [[column.title for column in COLUMNS], ["conv", "1"], ["relu", "22"]]
+    assert [paragraph.text for paragraph in document.iter("p")] == ["on a [GPU] & so"]
 
 
 def test_names_are_shortened_and_nothing_else_is() -> None:

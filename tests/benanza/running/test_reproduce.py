@@ -92,7 +92,7 @@ def settings(data: Path) -> Settings:
 @pytest.mark.integration
 def test_a_bound_is_found_again_where_it_was_found(model: Path, settings: Settings) -> None:
     run(RunRequest((str(model),), runtime="onnxruntime"), settings)
-    spec = known_spec(settings, str(model), BoundPolicy(), {}, None, "")
+    spec = known_spec(settings, str(model), BoundPolicy(), {})
     found = reproduce(spec, str(model), settings, Silent())
     assert found.same
     assert found.differences == ()
@@ -106,7 +106,7 @@ def test_what_a_gpu_s_runtime_found_is_looked_for_without_a_gpu(
 ) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     run(RunRequest((str(model),), runtime="onnxruntime"), settings)
-    here = known_spec(settings, str(model), BoundPolicy(), {}, None, "")
+    here = known_spec(settings, str(model), BoundPolicy(), {})
     spec = replace(here, software=here.software | {"runtime": "cuda"})
     found = reproduce(spec, str(model), settings, Silent())
     assert [each.what for each in found.differences] == ["runtime"]

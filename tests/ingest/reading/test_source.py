@@ -112,7 +112,8 @@ def test_a_wrong_checksum(tmp_path: Path) -> None:
         ("http:///m.onnx", "can't be fetched"),
         ("http://a b/m.onnx", "can't be fetched"),
         ("http://127.0.0.1:99999/m.onnx", "can't be fetched"),
-        ("zoo:resnet51", "no model 'resnet51' in the zoo; it has alexnet, densenet121"),
+        ("zoo:resnet51", "no model 'resnet51' in the zoo; did you mean zoo:resnet50 or"),
+        ("zoo:quux", "no model 'quux' in the zoo; it has alexnet, densenet121"),
     ],
 )
 def test_where_there_is_no_model(model: str, complaint: str) -> None:

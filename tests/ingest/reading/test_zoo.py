@@ -35,7 +35,13 @@ def test_each_is_a_small_file_without_weights(name: str) -> None:
     assert 1000 < zoo_path(name).stat().st_size < 1_000_000
 
 
-@pytest.mark.parametrize("name", ["", "resnet", "../alexnet", "light_alexnet", "ALEXNET", "timm:"])
+@pytest.mark.parametrize("name", ["../alexnet", "light_alexnet", "alxnet"])
+def test_a_misspelt_name_is_refused_with_its_likes(name: str) -> None:
+    with pytest.raises(ModelError, match=r"in the zoo; did you mean (zoo:\S+ or )*zoo:alexnet\b"):
+        zoo_path(name)
+
+
+@pytest.mark.parametrize("name", ["", "quux", "ALEXNET"])
 def test_another_name_is_refused_with_what_lists_those_that_there_are(name: str) -> None:
     with pytest.raises(ModelError) as refused:
         zoo_path(name)

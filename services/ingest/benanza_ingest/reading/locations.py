@@ -4,6 +4,7 @@ import lzma
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
@@ -120,8 +121,15 @@ def _file(path: Path) -> Iterator[Read]:
         with path.open("rb") as file:
             yield file.read
     except FileNotFoundError:
-        known = str(path) in (*zoo_names(), *exported_models(), *decoder_names())
-        mend = f"say {PREFIX}{path}" if known else "`benanza zoo` lists models to try"
+        every = (*zoo_names(), *exported_models(), *decoder_names())
+        likes = [str(path)] if str(path) in every else get_close_matches(str(path), every, n=1)
+        beside = [each.name for each in path.parent.glob("*.onnx")] if path.suffix else []
+        near = get_close_matches(path.name, beside, n=1)
+        mend = "`benanza zoo` lists models to try"
+        if near:
+            mend = f"did you mean {path.with_name(near[0])}?"
+        elif likes:
+            mend = f"say {PREFIX}{likes[0]}"
         raise UnfetchedError(f"there is no file {path}", mend) from None
     except OSError as error:
         raise ModelError(f"{path} can't be read: {error.strerror or error}") from error

@@ -5,20 +5,22 @@ beside this file. Decoders are made when they are asked for.
 """
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
-import onnx
 
-from benanza_ingest.decoders.forms import decoder_names
 from benanza_ingest.errors import ModelError
 
 PREFIX = "zoo:"
 
 ENTRIES_FILE = "models.json"
 
-_LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
+_LIGHT = Path("backend", "test", "data", "light")
+"""Below the package."""
+
 _EXPORTED = Path(__file__).parent / "exported"
 
 
@@ -56,6 +58,15 @@ def zoo_path(name: str) -> Path:
         return light[name]
     if name in exported_models():
         return exported_path(_EXPORTED, name)
+    # Here, since what makes decoders takes a second to import, and names are completed by a shell.
+    from benanza_ingest.decoders.forms import decoder_names
+
+    every = [*light, *exported_models(), *decoder_names()]
+    if likes := get_close_matches(name, every):
+        raise ModelError(
+            f"no model {name!r} in the zoo; did you mean "
+            f"{' or '.join(f'zoo:{like}' for like in likes)}?"
+        )
     raise ModelError(
         f"no model {name!r} in the zoo; it has {', '.join(sorted(light))}, and "
         f"{len(exported_models()) + len(decoder_names())} that `benanza zoo --all` lists"
@@ -71,4 +82,7 @@ def _light() -> dict[str, Path]:
     def short(path: Path) -> str:
         return path.stem.removeprefix("light_").removeprefix("bvlc_")
 
-    return {short(path): path for path in _LIGHT.glob("*.onnx")}
+    # Found, and not imported: that takes a second, for which whoever completes a name would wait.
+    package = find_spec("onnx")
+    folders = package.submodule_search_locations or () if package else ()
+    return {short(path): path for folder in folders for path in Path(folder, _LIGHT).glob("*.onnx")}

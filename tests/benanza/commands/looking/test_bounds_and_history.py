@@ -57,10 +57,12 @@ def test_bounds_as_they_were(benanza: Benanza, first_run: FirstRun, data: Path) 
     assert len(bound["coverage"]["missing"]) == half["missing"]
     before = (datetime.fromisoformat(times[0]) - timedelta(seconds=1)).isoformat()
     none = benanza("bounds", "--at", before, "--data", data, "--format", "json")
-    assert document(none) == NOTHING_ELSE | {"bounds": []}
+    assert document(none, status=1) == NOTHING_ELSE | {"bounds": []}
     said = benanza("bounds", "--at", before, "--data", data)
-    assert said.returncode == 0
-    assert said.stdout == f"no bounds were known at {before}; leave out --at for those known now\n"
+    assert said.returncode == 1
+    assert said.stderr == (
+        f"error: no bounds were known at {before}; leave out --at for those known now\n"
+    )
 
 
 def test_the_history_leads_to_the_bound(benanza: Benanza, first_run: FirstRun, data: Path) -> None:
@@ -124,8 +126,10 @@ def test_bounds_of_a_model_at_several_dimensions(
     assert "length=128" not in history
     for command in ("bounds", "history"):
         done = benanza(command, "open", "--dim", "length=65", "--data", data)
-        assert done.returncode == 0
-        assert done.stdout == "no bounds are known with length=65; leave out --dim and --value\n"
+        assert done.returncode == 1
+        assert done.stderr == (
+            "error: no bounds are known with length=65; leave out --batch, --dim and --value\n"
+        )
 
 
 def test_a_model_that_was_never_run(benanza: Benanza, data: Path) -> None:
@@ -151,9 +155,9 @@ def test_what_is_said_of_a_file_can_be_pasted_into_a_shell(
 
 def test_a_new_folder_has_no_bounds(benanza: Benanza, tmp_path: Path) -> None:
     done = benanza("bounds", "--data", tmp_path)
-    assert done.returncode == 0
-    assert done.stdout == (
-        "no bounds are known; say: benanza run MODEL, "
+    assert done.returncode == 1
+    assert done.stderr == (
+        "error: no bounds are known; say: benanza run MODEL, "
         "or benanza publish MODEL where its layers are measured already\n"
     )
 

@@ -7,7 +7,7 @@ from tests.benanza.conftest import Benanza
 
 
 def test_it_prints_the_calls_that_take_the_longest(benanza: Benanza, data: Path) -> None:
-    done = benanza("explain", "zoo:squeezenet", "--data", data, "--top", "3")
+    done = benanza("explain", "zoo:squeezenet", "--data", data, "--limit", "3")
     assert (done.returncode, done.stderr) == (0, "")
     title, columns, *rows, rest = done.stdout.splitlines()
     assert title.startswith("squeezenet, batch 1: ")

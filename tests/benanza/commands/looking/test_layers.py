@@ -73,5 +73,7 @@ def test_what_can_not_be_asked_is_refused() -> None:
 def test_a_new_folder_has_no_layers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("BENANZA_KAFKA", raising=False)
     done = run("--data", str(tmp_path))
-    assert done.exit_code == 0
-    assert done.stdout == "no layers are known; say: benanza run MODEL, or benanza publish MODEL\n"
+    assert done.exit_code == 1
+    assert done.stderr == (
+        "error: no layers are known; say: benanza run MODEL, or benanza publish MODEL\n"
+    )

@@ -31,7 +31,7 @@ def test_its_document_adds_up_to_the_run_and_to_the_bound(benanza: Benanza, data
 @pytest.mark.usefixtures("short_profiles")
 def test_it_prints_where_the_bound_saves_time(benanza: Benanza, data: Path) -> None:
     trace = data / "trace.json"
-    options = ("--top", "3", "--all-configurations", "--trace", trace)
+    options = ("--limit", "3", "--all-configurations", "--trace", trace)
     done = benanza("profile", "zoo:squeezenet", "--data", data, *options)
     assert (done.returncode, without_progress(done.stderr)) == (0, "")
     lines = done.stdout.splitlines()

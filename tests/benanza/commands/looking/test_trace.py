@@ -36,7 +36,7 @@ def test_its_document_has_all_operators(benanza: Benanza, tmp_path: Path) -> Non
 
 def test_it_prints_where_the_time_went(benanza: Benanza, tmp_path: Path) -> None:
     trace = steps(3).write(tmp_path / "steps.json")
-    done = benanza("trace", trace, "--data", tmp_path / "new", "--top", "2")
+    done = benanza("trace", trace, "--data", tmp_path / "new", "--limit", "2")
     assert (done.returncode, done.stderr) == (0, "")
     assert "PyTorch, on NVIDIA H200" in done.stdout
     assert "of 89% they wait: nothing was measured on such a device" in done.stdout

@@ -129,7 +129,7 @@ def test_a_partial_bound_says_so() -> None:
 def test_what_is_not_shown_is_counted() -> None:
     *_, last = lines(CONV, AGAIN, REGION, VIEW, top=1)
     assert last == (
-        "and 2 calls of 2 kinds, 20.0% of the time; --top shows more, --format json all"
+        "and 2 calls of 2 kinds, 20.0% of the time; --limit shows more, --format json all"
     )
 
 

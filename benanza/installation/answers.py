@@ -1,0 +1,120 @@
+"""What an embedded store has answered since it last changed: to look again needs no engine.
+
+To start the engine and to ask it takes seconds of the processor. All that it can answer follows
+from the event log; so an answer holds for as long as the log ends where it ended then. Answers lie
+in the store's folder, a file each: they go with the store, and may be deleted at any time.
+"""
+
+import shutil
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from crc32c import crc32c
+
+from benanza_backbone.clickhouse.folder_seal import OWN
+from benanza_backbone.clickhouse.migrations import shipped
+from benanza_backbone.clickhouse.store import Store
+from benanza_backbone.event_log.sqlite_seal import marks
+from benanza_schemas.consumer_groups import CONSUMER_GROUPS, SINK
+
+Rows = list[dict[str, Any]]
+
+FOLDER = f"{OWN}answers"
+
+MOST_BYTES = 32 << 20
+"""A longer answer isn't kept: to read it would take as long as to ask again."""
+
+_TUPLE = 1
+"""The extension of MessagePack for tuples, which it would take for lists."""
+
+
+class KnownAnswers:
+    """The answers of the store in the folder `store`, in the state that `log` brings it into.
+
+    What can't be read is not there. Those of former states are deleted with the first new one.
+    """
+
+    def __init__(self, store: Path, log: Path) -> None:
+        self._folder = store / FOLDER / _state(log)
+
+    def get(self, question: str) -> Rows | None:
+        """The answer, if there is one."""
+        with suppress(OSError, msgspec.MsgspecError, ValueError):
+            checksum, _, content = (self._folder / question).read_bytes().partition(b"\n")
+            if checksum == b"%08x" % crc32c(content):
+                rows: Rows = _decoded(content)
+                return rows
+        return None
+
+    def put(self, question: str, rows: Rows) -> None:
+        """Keeps an answer, unless it is too long, or the disk refuses."""
+        with suppress(OSError, TypeError, OverflowError):
+            content = msgspec.msgpack.encode(_sent(rows))
+            if len(content) > MOST_BYTES:
+                return
+            if not self._folder.exists():
+                shutil.rmtree(self._folder.parent, ignore_errors=True)
+                self._folder.mkdir(mode=0o700, parents=True)
+            new = self._folder / f"{question}.new"
+            new.write_bytes(b"%08x\n" % crc32c(content) + content)
+            new.replace(self._folder / question)
+
+
+class RememberingStore(Store):
+    """A store to look at, which is opened for the first question that has no answer yet."""
+
+    def __init__(self, opened: Callable[[], Store], answers: KnownAnswers) -> None:
+        self._open = opened
+        self._answers = answers
+        self._store: Store | None = None
+
+    def query(self, sql: str, parameters: Mapping[str, object] | None = None) -> Rows:
+        """The rows that a statement returns, as `Store.query` does."""
+        question = _digest(msgspec.json.encode([sql, parameters or {}]))
+        if (rows := self._answers.get(question)) is None:
+            if self._store is None:
+                self._store = self._open()
+            rows = self._store.query(sql, parameters)
+            self._answers.put(question, rows)
+        return rows
+
+    def close(self) -> None:
+        """Closes the store, if it was opened."""
+        if self._store is not None:
+            self._store.close()
+
+
+def _state(log: Path) -> str:
+    """Changes with what the store holds, and with its tables and views."""
+    ends = marks(log, CONSUMER_GROUPS[SINK].topics)
+    made = [migration.checksum() for migration in shipped()]
+    return _digest(msgspec.json.encode([ends, made]))
+
+
+def _digest(content: bytes) -> str:
+    return blake2b(content, digest_size=16).hexdigest()
+
+
+def _sent(value: object) -> object:
+    match value:
+        case tuple():
+            return msgspec.msgpack.Ext(_TUPLE, msgspec.msgpack.encode(list(map(_sent, value))))
+        case list():
+            return list(map(_sent, value))
+        case dict():
+            return {key: _sent(each) for key, each in value.items()}
+        case _:
+            return value
+
+
+def _extension(code: int, content: memoryview) -> object:
+    if code != _TUPLE:
+        raise ValueError(f"no extension {code}")
+    return tuple(_decoded(content))
+
+
+_decoded = msgspec.msgpack.Decoder(ext_hook=_extension).decode

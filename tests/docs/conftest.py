@@ -1,0 +1,3 @@
+"""A browser for the site."""
+
+from tests.browser import browser as browser

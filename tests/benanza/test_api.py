@@ -59,14 +59,15 @@ def test_lower_bound_is_the_command(
 def test_lower_bound_takes_several_of_everything(data: Path) -> None:
     models = ["zoo:squeezenet", "zoo:squeezenet"]
     found = benanza.lower_bound(
-        models, batch=[1], precision=["fp32", "tf32"], accounting="paper", fusion=False, data=data
+        models, batch=[1], precision=["fp32"], accounting="paper", fusion=False, data=data
     )
-    assert [bound.precision for bound in found.bounds] == ["fp32", "tf32"]
-    fp32, tf32 = found.bounds
-    assert not fp32.partial
-    assert tf32.partial
-    assert "TF32 is a mode of GPUs" in tf32.coverage.missing[0].reason
-    assert found.layers.failed + found.layers.split >= found.layers.unique // 2
+    (bound,) = found.bounds
+    assert (bound.precision, bound.accounting, bound.partial) == ("fp32", "paper", False)
+
+
+def test_lower_bound_refuses_several_precisions_if_one_is_not_to_be_had(data: Path) -> None:
+    with pytest.raises(benanza.BenanzaError, match="tf32 can't be measured here"):
+        benanza.lower_bound("zoo:squeezenet", precision=["fp32", "tf32"], data=data)
 
 
 def test_lower_bound_raises_for_a_model_that_has_none(data: Path) -> None:

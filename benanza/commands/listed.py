@@ -25,6 +25,11 @@ SECTIONS: Mapping[str, tuple[Listed, ...]] = {
         Listed("gate", "running.gate", "Checks each MODEL's run against limits, for CI."),
         Listed("evaluate", "running.evaluate", "Runs MODEL in a framework under load."),
         Listed(
+            "evaluations",
+            "agents.evaluations",
+            "What agents are asked to evaluate, and what came of it.",
+        ),
+        Listed(
             "pipeline", "running.pipeline", "Writes a specification of MODEL with DATA, in TOML."
         ),
         Listed("solve", "tasks.solve", "Tries a kernel for a task, which may move bounds."),

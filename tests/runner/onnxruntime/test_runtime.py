@@ -254,7 +254,7 @@ def test_the_slower_layout_is_only_screened(
         ),
         (relu(64), "", (False, False)),
         (conv(3, 14), "NCHWc", (True, True)),
-        (single("Sigmoid", 13, (ODD_MAP,), (ODD_MAP,)), "", (False, True)),
+        (single("Sigmoid", 13, (ODD_MAP,), (ODD_MAP,)), "NCHWc", (True, True)),
     ],
     ids=["takes either", "channels first", "no feature maps", "few channels", "odd channels"],
 )

@@ -189,7 +189,8 @@ def _benchmark(
 
     def measuring() -> None:
         progress.stage("measuring what this system can reach", 1)
-        refuse_unmeasurable(runtime, request.policy.precisions)
+        if any(summary.least_flops for model in models for summary in model.summaries):
+            refuse_unmeasurable(runtime, request.policy.precisions)
 
     with watch.stage("benchmark"):
         if describe_system(log, runtime, request.policy.precisions, now, measuring):

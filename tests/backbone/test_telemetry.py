@@ -26,6 +26,7 @@ INTERFACE = {
     "gpu_launch_overhead_seconds": ("gauge", {"gpu", "kind"}),
     "store_insert_duration_seconds": ("histogram", set()),
     "bounds_recomputed": ("counter", set()),
+    "evaluations": ("counter", {"outcome"}),
     "rebalances": ("counter", set()),
     "children_resident_memory_bytes": ("gauge", set()),
     "build_info": ("gauge", {"version", "python"}),

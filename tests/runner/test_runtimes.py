@@ -108,7 +108,8 @@ def test_runners_on_a_cpu_that_share_a_data_folder_keep_journals_apart(
 ) -> None:
     """Each writes the whole of its own, and takes what is running there for what ended it."""
     made: list[dict[str, object]] = []
-    monkeypatch.setattr(runtimes, "IsolatedRuntime", lambda _, given, __: made.append(given))
+    opened = lambda _, given, __, turn: made.append(given)  # noqa: E731
+    monkeypatch.setattr(runtimes, "IsolatedRuntime", opened)
     monkeypatch.setattr(runtimes, "device", lambda: "cpu")
     for _ in range(2):
         runtimes.open_onnxruntime(settings)

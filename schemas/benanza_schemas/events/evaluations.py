@@ -20,7 +20,7 @@ from benanza_schemas.limits import (
     Time,
 )
 
-Seconds = Annotated[float, msgspec.Meta(gt=0, le=86_400)]
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=86_400)]
 """A time between two announcements."""
 
 Figures = Annotated[

@@ -17,8 +17,6 @@ from benanza_backbone.kafka.topics import create_topics
 from benanza_schemas.codec import MAX_EVENT_BYTES
 from benanza_schemas.topics import COMPACTED, JOBS, KEPT_FOR, PARTITIONS
 
-WEEK_MS = 7 * 24 * 60 * 60 * 1000
-
 
 def partitions_of(kafka: KafkaConnection) -> dict[str, int]:
     with KafkaAdminClient(**kafka.kafka_python()) as admin:
@@ -54,7 +52,7 @@ def test_each_is_kept_as_the_table_says(made: KafkaConnection, topic: str) -> No
     assert int(settings["max.message.bytes"]) > MAX_EVENT_BYTES
     assert settings["cleanup.policy"] == ("compact" if topic in COMPACTED else "delete")
     if topic in KEPT_FOR:
-        assert settings["retention.ms"] == str(WEEK_MS)
+        assert settings["retention.ms"] == str(KEPT_FOR[topic] // timedelta(milliseconds=1))
     elif topic not in COMPACTED:
         assert settings["retention.ms"] == "-1"
 

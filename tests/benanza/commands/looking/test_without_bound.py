@@ -85,4 +85,6 @@ def test_one_without_a_bound_stands_below_those_that_have_one(installation: Kind
         "shufflenet",
         "squeezenet",
     }
-    assert bounds("--at", "2026-01-01")["without_bound"] == []
+    before = command("bounds", "--at", "2026-01-01", "--format", "json")
+    assert before.exit_code == 1
+    assert json.loads(before.stdout)["without_bound"] == []

@@ -124,11 +124,18 @@ def compressed(kafka: KafkaConnection) -> Iterator[KafkaProducer]:
         for topic in (LAYERS, DEDUPE_OWNERS):
             asked = ConfigResource(ConfigResourceType.TOPIC, kafka.topic(topic), kept)
             admin.alter_configs([asked])
-    time.sleep(1)
+            until(partial(_are_set, admin, asked))
+    time.sleep(1)  # A broker shows settings a little before it goes by them.
     more = {"compression_type": "gzip", "linger_ms": 1000, "max_request_size": 2**30}
     producer = KafkaProducer(**kafka.kafka_python() | more)
     yield producer
     producer.close()
+
+
+def _are_set(admin: AdminClient, asked: ConfigResource) -> bool:
+    described = admin.describe_configs([ConfigResource(asked.resource_type, asked.name)])
+    (shown,) = described["topic"].values()
+    return all(shown[name]["value"] == value for name, value in asked.configs.items())
 
 
 def peak_bytes(service: ServiceProcess) -> int:

@@ -108,7 +108,10 @@ def test_runners_on_a_cpu_that_share_a_data_folder_keep_journals_apart(
 ) -> None:
     """Each writes the whole of its own, and takes what is running there for what ended it."""
     made: list[dict[str, object]] = []
-    opened = lambda _, given, __, turn: made.append(given)  # noqa: E731
+
+    def opened(_: object, given: dict[str, object], __: object, turn: object) -> None:
+        made.append(given)
+
     monkeypatch.setattr(runtimes, "IsolatedRuntime", opened)
     monkeypatch.setattr(runtimes, "device", lambda: "cpu")
     for _ in range(2):

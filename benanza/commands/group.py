@@ -34,7 +34,8 @@ class ListedCommands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that is asked for; for a misspelt one an error that names its likes."""
         name = args[0]
-        if self.get_command(ctx, name) is None and not name.startswith("-"):
+        known = self.get_command(ctx, name) is not None
+        if not (known or name.startswith("-") or ctx.resilient_parsing):
             close = difflib.get_close_matches(name, self.list_commands(ctx))
             meant = f"did you mean {' or '.join(close)}?" if close else "see benanza --help"
             ctx.fail(f"there is no command {name!r}; {meant}")

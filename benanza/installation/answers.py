@@ -64,8 +64,15 @@ class KnownAnswers:
             new.replace(self._folder / question)
 
 
+def forget_answers(data: Path) -> None:
+    """Deletes all that is kept of the store in this folder."""
+    shutil.rmtree(data / FOLDER, ignore_errors=True)
+
+
 class RememberingStore(Store):
-    """A store to look at, which is opened for the first question that has no answer yet."""
+    """A store to look at, which is opened for the first question that has no answer yet. What one
+    says that may lack something isn't kept.
+    """
 
     def __init__(self, opened: Callable[[], Store], answers: KnownAnswers) -> None:
         self._open = opened
@@ -76,11 +83,17 @@ class RememberingStore(Store):
         """The rows that a statement returns, as `Store.query` does."""
         question = _digest(msgspec.json.encode([sql, parameters or {}]))
         if (rows := self._answers.get(question)) is None:
-            if self._store is None:
-                self._store = self._open()
-            rows = self._store.query(sql, parameters)
-            self._answers.put(question, rows)
+            store = self.open()
+            rows = store.query(sql, parameters)
+            if not (store.seal and store.seal.doubtful):
+                self._answers.put(question, rows)
         return rows
+
+    def open(self) -> Store:
+        """The store itself, opened if it wasn't."""
+        if self._store is None:
+            self._store = self._open()
+        return self._store
 
     def close(self) -> None:
         """Closes the store, if it was opened."""

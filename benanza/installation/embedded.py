@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 
 from filelock import FileLock, Timeout
 
-from benanza.installation.answers import KnownAnswers, RememberingStore
+from benanza.installation.answers import KnownAnswers, RememberingStore, forget_answers
 from benanza.running.progress import RunProgress, shown
 from benanza_backbone.clickhouse.connection import parse_address
 from benanza_backbone.clickhouse.folder_seal import read_seal
@@ -80,12 +80,14 @@ def current_store(settings: Settings) -> Iterator[Store]:
                 _analyze(log, showing.enter_context(shown()))
 
         def opened() -> Store:
-            store = Store.open(settings.clickhouse)
-            with shown() as progress:
-                fill(store, log, progress)
+            with ExitStack() as held:
+                store = held.enter_context(Store.open(settings.clickhouse))
+                with shown() as progress:
+                    fill(store, log, progress)
+                held.pop_all()
             return store
 
-        with _remembering(settings, opened) as store:
+        with _remembering(settings, opened, at_once=_waits(log, SINK)) as store:
             yield store
 
 
@@ -108,12 +110,19 @@ def store_as_it_is(settings: Settings) -> Iterator[Store]:
         yield store
 
 
-def _remembering(settings: Settings, opened: Callable[[], Store]) -> Store:
-    """A store that keeps its answers, if it is one that this log alone fills."""
+def _remembering(
+    settings: Settings, opened: Callable[[], Store], *, at_once: bool = False
+) -> Store:
+    """A store that keeps its answers, if it is one that this log alone fills; opened for the first
+    question that it hasn't answered, or at once.
+    """
     folder = parse_address(settings.clickhouse).folder
     if folder is None:
         return opened()
-    return RememberingStore(opened, KnownAnswers(folder, settings.event_log))
+    store = RememberingStore(opened, KnownAnswers(folder, settings.event_log))
+    if at_once:
+        store.open()
+    return store
 
 
 def _waits(log: SqliteEventLog, service: str) -> bool:
@@ -157,6 +166,9 @@ def fill(store: Store, log: SqliteEventLog, progress: RunProgress) -> None:
     from benanza_analyzer.sink import sink_step
 
     with sink_step(log, store, now) as step:
+        if store.seal and step.waiting():
+            # What the sink is told to read again may change the store, and not the log.
+            forget_answers(store.seal.folder)
         drain_shown(step, progress, "storing events")
     if store.seal:
         store.seal.settle(marks(log.path, group.topics))

@@ -99,6 +99,14 @@ def test_a_tab_imports_no_command() -> None:
     assert not imported & {*SLOW_TO_IMPORT, "msgspec", "rich", "benanza.commands.options"}
 
 
+def test_a_tab_behind_a_misspelt_command_says_nothing() -> None:
+    asked = {"COMP_WORDS": "benanza boundz ", "COMP_CWORD": "2"}
+    done = CliRunner().invoke(
+        cli, prog_name="benanza", env=asked | {"_BENANZA_COMPLETE": "bash_complete"}
+    )
+    assert (done.exit_code, done.output) == (0, "")
+
+
 def test_help_of_any_command_needs_none_of_the_slow_libraries() -> None:
     program = "from benanza.cli import cli\n" + "\n".join(
         f"cli([{name!r}, '--help'], standalone_mode=False)" for name in COMMANDS
@@ -111,6 +119,7 @@ def test_importing_the_package_needs_none_of_them_either() -> None:
 
 
 def test_the_package_exports_what_it_says() -> None:
+    assert set(benanza_package.__all__) <= set(dir(benanza_package))
     assert all(hasattr(benanza_package, name) for name in benanza_package.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         benanza_package.nonsense  # noqa: B018

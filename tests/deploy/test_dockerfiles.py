@@ -144,6 +144,16 @@ def test_a_requirement_that_is_none_is_refused(arguments: tuple[str, str]) -> No
     assert arguments[1] in found.stderr
 
 
+@pytest.mark.parametrize("service", SERVICES)
+def test_every_stage_asks_for_requirements_that_there_are(service: str) -> None:
+    steps = [text for stage in _dockerfile(service).stages for name, text in stage.steps]
+    asked = re.findall(r"python requirements.py ([^>]*)>", " ".join(steps))
+    assert asked
+    for arguments in asked:
+        found = requirements(*arguments.replace("\\", " ").split())
+        assert found.returncode == 0, found.stderr
+
+
 def test_the_image_for_gpus_has_what_the_gpu_runtime_needs() -> None:
     """A GPU runner without it would measure with ONNX Runtime, on the CPU."""
     (gpu,) = (stage for stage in _dockerfile("runner").stages if stage.name == "build-gpu")

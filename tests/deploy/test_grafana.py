@@ -1,6 +1,5 @@
 """The dashboards: every query is asked of the real thing, and finds something."""
 
-import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,17 +11,15 @@ import yaml
 
 from benanza_backbone.clickhouse.store import Store
 from benanza_runner.monitoring.gpu_collector import GpuCollector
-from benanza_schemas.events import event_id, identified
+from benanza_schemas.events import identified
 from tests.backbone.sample_events import (
     BOUNDS,
-    CHECKPOINT,
     CONV_MEASURED,
     EVERY_KIND,
     MODEL,
     OTHER_SYSTEM,
     SYSTEM,
     SYSTEM_MEASURED,
-    after,
     elsewhere,
 )
 from tests.deploy.compose import ROOT, SERVICES
@@ -34,7 +31,6 @@ from tests.deploy.dashboards import (
     filled_in,
     promql,
     sql,
-    sqlstring,
 )
 from tests.deploy.metrics import named, unknown
 
@@ -142,28 +138,6 @@ def test_a_query_to_the_store_finds_something(
         assert any(isinstance(value, float | int) for value in found[0].values())
 
 
-def test_nothing_is_drawn_of_an_analyzer_that_was_taken_for_dead(tmp_path: Path) -> None:
-    late = [
-        msgspec.structs.replace(
-            BOUNDS[-1],
-            event_id=event_id("late", str(fusion)),
-            computed_at=after(60),
-            sequential_us=99.0,
-            fusion=fusion,
-        )
-        for fusion in (False, True)
-    ]
-    newest = [
-        msgspec.structs.replace(BOUNDS[-1], claim=1, fusion=fusion) for fusion in (False, True)
-    ]
-    queries = [query.text for query in sql()]
-    with Store.open(f"chdb://{tmp_path}") as store:
-        store.insert([*EVERY_KIND, *newest])
-        before = [store.query(filled_in(text, store)) for text in queries]
-        store.insert(late)
-        assert [store.query(filled_in(text, store)) for text in queries] == before
-
-
 def test_what_is_drawn_as_a_bound_lacks_no_layer(store: Store) -> None:
     panel = ALL_PANELS["models: Bound and speed of light"]
     found = store.query(filled_in(panel["targets"][0]["rawSql"], store))
@@ -197,46 +171,6 @@ def test_systems_are_told_apart_by_what_is_installed(store: Store) -> None:
         "Some GPU, driver 580, cuDNN 9.19",
         "Some GPU, driver 590, cuDNN 9.19",
     ]
-
-
-SPITEFUL = (") OR 1 = 1 -- \\", "it's", "two\\' words")
-
-
-@pytest.fixture
-def spiteful(tmp_path: Path) -> Iterator[Store]:
-    """A store whose models and systems have names that would end a string of SQL."""
-    with Store.open(f"chdb://{tmp_path}/store") as store:
-        store.insert(EVERY_KIND)
-        for i, name in enumerate(SPITEFUL):
-            model_id = f"{i}" * len(MODEL.model_id)
-            store.insert([msgspec.structs.replace(CHECKPOINT, model_id=model_id, name=name)])
-            system = identified(msgspec.structs.replace(SYSTEM, accelerator=name))
-            store.insert([msgspec.structs.replace(SYSTEM_MEASURED, system=system)])
-        yield store
-
-
-def test_no_name_gets_into_a_query(spiteful: Store) -> None:
-    """Names are what is shown; a query has hexadecimal digits, or a word of the schema."""
-    for variable in VARIABLES.values():
-        for value, _ in choices(variable, spiteful):
-            assert re.fullmatch("[0-9a-fA-F]+|paper|full|fp32|tf32|fp16|bf16", value)
-    texts = {text for name in ("model", "system") for _, text in choices(VARIABLES[name], spiteful)}
-    assert texts >= set(SPITEFUL)
-    for query in sql():
-        for value, _ in choices(VARIABLES["model"], spiteful):
-            text = query.text.replace("${model:sqlstring}", sqlstring([value]))
-            spiteful.query(filled_in(text, spiteful))
-
-
-def test_models_of_one_name_are_told_apart(spiteful: Store) -> None:
-    twins = [
-        msgspec.structs.replace(CHECKPOINT, model_id=letter * len(MODEL.model_id), name="twin")
-        for letter in "ab"
-    ]
-    spiteful.insert(twins)
-    shown = dict(choices(VARIABLES["model"], spiteful))
-    assert [shown[twin.model_id] for twin in twins] == ["twin (aaaaaaaa)", "twin (bbbbbbbb)"]
-    assert shown[MODEL.model_id] == "Net"
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,8 @@ ROWS: Rows = [
 class Asked(Store):
     """A store that says the same to every question, and counts them."""
 
+    seal = None
+
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.asked: list[tuple[str, Mapping[str, object] | None]] = []

@@ -5,6 +5,7 @@ follows no path of another user's. A file is known again by its inode, size and 
 index knows it; an address by the SHA-256 that was published with it.
 """
 
+import fcntl
 import hashlib
 import os
 import stat
@@ -119,8 +120,12 @@ def locations_of(model: int) -> tuple[str, ...]:
 def signature(file: int) -> tuple[int, ...]:
     """What an open file is known again by; the time of its last change, in nanoseconds, is last.
 
-    Raises `ModelError` for what is no file.
+    Raises `ModelError` for what is no file, and for one that isn't open for reading: whoever may
+    not read a file can open it so, too, and would get what the store has of it.
     """
+    flags = fcntl.fcntl(file, fcntl.F_GETFL)
+    if flags & os.O_PATH or flags & os.O_ACCMODE not in (os.O_RDONLY, os.O_RDWR):
+        raise ModelError("the model's file can't be read; open it for reading")
     found = os.fstat(file)
     if not stat.S_ISREG(found.st_mode):
         raise ModelError("what was passed is no regular file; name the .onnx file")

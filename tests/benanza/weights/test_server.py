@@ -221,6 +221,25 @@ def test_what_is_no_file_is_refused(socket: Path, files: Sequence[object], reaso
     assert len(list(Path("/proc/self/fd").iterdir())) <= before + 1
 
 
+@pytest.mark.parametrize("external", [False, True], ids=["model", "beside"])
+@pytest.mark.parametrize("how", [os.O_PATH, os.O_WRONLY], ids=["path", "write"])
+def test_what_a_tenant_cannot_read_is_refused_although_the_store_has_it(
+    socket: Path, tmp_path: Path, external: bool, how: int
+) -> None:
+    """Whoever may not read a file can open it so."""
+    path = saved(product_model(), tmp_path / "m.onnx", external=external)
+    with leased(path, socket=socket):
+        pass
+    unreadable = os.open(tmp_path / "m.data" if external else path, how)
+    with connected(socket) as connection, path.open("rb") as file:
+        send(connection, AskedWeights(), [file.fileno() if external else unreadable])
+        if external:
+            receive(connection, ANSWERS)
+            send(connection, OpenedFiles(), [unreadable])
+        assert "can't be read; open it for reading" in refused(connection)
+    close([unreadable])
+
+
 def test_files_that_were_not_wanted_are_refused(socket: Path, tmp_path: Path) -> None:
     path = saved(product_model(), tmp_path / "m.onnx", external=True)
     with connected(socket) as connection:

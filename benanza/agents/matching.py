@@ -83,5 +83,5 @@ def _within(versions: str, version: str) -> bool:
         return True
     try:
         return SpecifierSet(versions).contains(version, prereleases=True)
-    except InvalidVersion:
+    except (InvalidSpecifier, InvalidVersion):  # an event may hold any text
         return False

@@ -111,8 +111,10 @@ class AddressWeights(WeightSource):
             )
 
 
-def locations_of(model: int) -> tuple[str, ...]:
+def locations_of(model: int, limits: Limits) -> tuple[str, ...]:
     """The locations of the files beside the model in this open file. Raises `ModelError`."""
+    if os.fstat(model).st_size > limits.model_bytes:
+        raise _too_large(limits)
     reading = _Reading(model)
     return external_locations(Source(reading, reading.forward))
 
@@ -171,10 +173,7 @@ def _fill(
         digest.update(part)
         total += len(part)
         if total > limits.model_bytes:
-            raise ModelError(
-                f"the model's file is larger than {limits.model_bytes:,} bytes; save it with "
-                "external data"
-            )
+            raise _too_large(limits)
         return part
 
     writer = PackedWriter(write)
@@ -183,6 +182,12 @@ def _fill(
     if sha256 and found != sha256.lower():
         raise ModelError(f"the model's file has the SHA-256 {found}, not {sha256}; fetch it again")
     writer.finish(packed.weights, packed.model, found)
+
+
+def _too_large(limits: Limits) -> ModelError:
+    return ModelError(
+        f"the model's file is larger than {limits.model_bytes:,} bytes; save it with external data"
+    )
 
 
 def _key(*parts: str) -> str:

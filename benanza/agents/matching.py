@@ -6,11 +6,9 @@ from fnmatch import fnmatchcase
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion
 
-from benanza.agents.results import Refusal, Unmet
+from benanza.agents.results import GIGABYTE, Refusal, Unmet
 from benanza_backbone.errors import BenanzaError
 from benanza_schemas.events import AgentAnnounced, Constraints, System
-
-GIGABYTE = 1e9
 
 
 def check(constraints: Constraints) -> None:

@@ -35,9 +35,9 @@ from benanza_backbone.weights.messages import (
     RefusedLease,
     WantedFiles,
     close,
-    peer_of,
     receive,
     send,
+    user_of,
 )
 from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import Limits
@@ -132,7 +132,7 @@ class WeightServer(Closing):
 
     def _serve(self, connection: socket.socket) -> None:
         with connection:
-            user = peer_of(connection).uid
+            user = user_of(connection)
             connection.settimeout(PATIENCE_S)
             try:
                 if reason := self._enter(connection, user):

@@ -115,7 +115,8 @@ class Evaluations:
             return EvaluationOutcome(failure=str(error))
         except OSError as error:
             return EvaluationOutcome(
-                failure=f"the agent's machine can't do it: {error}; free space there, or see why"
+                failure=f"the agent's machine can't do it: {error}; see that its folder for "
+                "temporary files has room"
             )
 
     def _in_turn(self, requested: EvaluationRequested, path: Path) -> EvaluationOutcome:

@@ -6,11 +6,9 @@ from fnmatch import fnmatchcase
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion
 
-from benanza.agents.results import Refusal, Unmet
+from benanza.agents.results import GIGABYTE, Refusal, Unmet
 from benanza_backbone.errors import BenanzaError
 from benanza_schemas.events import AgentAnnounced, Constraints, System
-
-GIGABYTE = 1e9
 
 
 def check(constraints: Constraints) -> None:
@@ -83,5 +81,5 @@ def _within(versions: str, version: str) -> bool:
         return True
     try:
         return SpecifierSet(versions).contains(version, prereleases=True)
-    except InvalidVersion:
+    except (InvalidSpecifier, InvalidVersion):  # an event may hold any text
         return False

@@ -24,7 +24,8 @@ def options_of(request: EvaluationRequest) -> dict[str, str]:
 def request_of(requested: EvaluationRequested, path: str) -> EvaluationRequest:
     """The request, of the model in this file.
 
-    Raises `BenanzaError` for options that this version doesn't know.
+    Raises `BenanzaError` for options that this version doesn't know, and for those that the event
+    has in fields of its own: a model that an option names was not fetched as it may be.
     """
     fields: dict[str, object] = {
         "model": path,
@@ -34,12 +35,12 @@ def request_of(requested: EvaluationRequested, path: str) -> EvaluationRequest:
         "dims": requested.published.dims,
     }
     try:
-        unknown = requested.options.keys() - {*EvaluationRequest.__struct_fields__}
+        unknown = requested.options.keys() - ({*EvaluationRequest.__struct_fields__} - {*APART})
         if unknown:
             raise BenanzaError(
                 f"this agent's version of benanza knows no {', '.join(sorted(unknown))}; upgrade it"
             )
-        return msgspec.convert(fields | _decoded(requested.options), EvaluationRequest)
+        return msgspec.convert(_decoded(requested.options) | fields, EvaluationRequest)
     except (msgspec.ValidationError, msgspec.DecodeError) as error:
         raise BenanzaError(f"its options can't be read: {error}") from error
 

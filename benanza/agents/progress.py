@@ -2,8 +2,10 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
+
+import msgspec
 
 from benanza.agents.known_agents import KnownAgent, known_agents
 from benanza.agents.matching import version_of
@@ -15,6 +17,7 @@ from benanza.agents.results import (
     RequestedEvaluations,
     State,
 )
+from benanza.prefixes import with_prefix
 from benanza_backbone.clock import Clock, now
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import EventLog
@@ -35,19 +38,22 @@ Known = Mapping[str, KnownAgent]
 
 
 class _Events:
-    """What the log has of evaluations and agents."""
+    """What the log has of what agents did, and of agents; only of evaluations with one of these
+    keys, if some are given.
+    """
 
-    def __init__(self, log: EventLog, time: datetime) -> None:
+    def __init__(
+        self, log: EventLog, time: datetime, keys: Collection[bytes] | None = None
+    ) -> None:
         self.now = time
         self.agents = known_agents(log, time)
-        self.requested = list(events_of(log, EVALUATIONS, EvaluationRequested))
         self.takes: dict[tuple[str, str], list[EvaluationTaken]] = defaultdict(list)
         self.results: dict[tuple[str, str], ModelEvaluated] = {}
-        for taken in events_of(log, EVALUATED, EvaluationTaken):
+        for taken in events_of(log, EVALUATED, EvaluationTaken, keys):
             of = self.takes[taken.evaluation_id, taken.system_id]
             if taken not in of:
                 of.append(taken)
-        for result in events_of(log, EVALUATED, ModelEvaluated):
+        for result in events_of(log, EVALUATED, ModelEvaluated, keys):
             # What another agent may have written at the same time counts no more.
             self.results.setdefault((result.evaluation_id, result.system.system_id), result)
 
@@ -81,12 +87,10 @@ def evaluations(
 
     Raises `BenanzaError` if there is none of such an id, or if the log can't be read.
     """
-    events = _Events(log, clock())
-    meant = [each for each in events.requested if each.event_id.startswith(identity)]
+    meant = [each for id_, each in _requested(log).items() if id_.startswith(identity)]
     if identity and not meant:
-        raise BenanzaError(
-            f"no evaluation {identity} was asked for; benanza evaluations list shows them"
-        )
+        raise _unknown(identity)
+    events = _Events(log, clock())
     meant.sort(key=lambda requested: requested.requested_at, reverse=True)
     return RequestedEvaluations(evaluations=tuple(_one(each, events) for each in meant[:limit]))
 
@@ -99,11 +103,17 @@ def wait(
 ) -> RequestedEvaluation:
     """Returns once each system of the evaluation has a result, or after so many seconds.
 
-    `seen` is told how far it is at each look. Raises `BenanzaError` as `evaluations` does.
+    `seen` is told how far it is at each look. Raises `BenanzaError` if none has such an id or
+    several do, or if the log can't be read.
     """
+    asked = _requested(log)
+    found = with_prefix(identity, asked, "evaluations")
+    if found is None:
+        raise _unknown(identity)
+    meant = asked[found]
     deadline = None if timeout_s is None else time.monotonic() + timeout_s
     while True:
-        (requested,) = evaluations(log, identity).evaluations
+        requested = _one(meant, _Events(log, now(), {found.encode()}))
         seen(requested)
         if requested.is_over or (deadline is not None and time.monotonic() > deadline):
             return requested
@@ -128,6 +138,22 @@ def unanswered(requested: EvaluationRequested, systems: Iterable[System]) -> Req
             )
             for system in systems
         ),
+    )
+
+
+def _requested(log: EventLog) -> dict[str, EvaluationRequested]:
+    """What was asked for, by id, without the models: these may be large, and are read by agents."""
+    return {
+        each.event_id: msgspec.structs.replace(
+            each, published=msgspec.structs.replace(each.published, content=None)
+        )
+        for each in events_of(log, EVALUATIONS, EvaluationRequested)
+    }
+
+
+def _unknown(identity: str) -> BenanzaError:
+    return BenanzaError(
+        f"no evaluation {identity} was asked for; benanza evaluations list shows them"
     )
 
 

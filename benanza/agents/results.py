@@ -6,6 +6,9 @@ from typing import Literal
 from benanza.results.result import Result
 from benanza_backbone.document import Document
 
+GIGABYTE = 1e9
+"""Memory of agents is said, and asked for, in these."""
+
 
 class Unmet(Document, frozen=True, kw_only=True):
     """A constraint that an agent doesn't meet: what an evaluation wants, and what it has."""

@@ -14,11 +14,12 @@ from google.protobuf.message import DecodeError
 from msgspec.structs import replace
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
+from benanza.weights.counted_fields import CountedFields
 from benanza_backbone.weights.packed import MAX_INDEX_BYTES, PackedWeight, PackedWriter
 from benanza_ingest.errors import ModelError
 from benanza_ingest.reading.download import Read
 from benanza_ingest.reading.parse import check_location, check_text, subgraphs
-from benanza_ingest.reading.stream import CHUNK_BYTES, Source, head_of
+from benanza_ingest.reading.stream import CHUNK_BYTES, FieldHead, Source
 from benanza_schemas.element_types import BITS, FROM_ONNX
 
 PACKED_FROM_BYTES = 1 << 14
@@ -72,6 +73,7 @@ class _Packing:
 
     def __init__(self, writer: PackedWriter) -> None:
         self._writer = writer
+        self._fields = CountedFields()
         self._left_bytes = MAX_INDEX_BYTES
         self._kept: list[TensorProto] = []
         self.packed: list[PackedWeight] = []
@@ -80,11 +82,11 @@ class _Packing:
     def model(self, source: Source, external: OpenExternal) -> bytes:
         left, graph = bytearray(), bytearray()
         while not source.at_end():
-            head = head_of(source)
+            head = self._fields.head_of(source)
             if head.number == _MODEL["graph"]:
                 graph += self._graph(source, source.position + head.size)
             else:
-                left += head.encoded + self._taken(source, head.size)
+                left += self._field(source, head)
         self._pack_external(external)
         proto: GraphProto = GraphProto.FromString(bytes(graph))
         if any(map(_has_external, proto.node)):
@@ -105,11 +107,11 @@ class _Packing:
         """What is left of the graph without its initializers."""
         left = bytearray()
         while source.position < end:
-            head = head_of(source)
+            head = self._fields.head_of(source)
             if head.number == _GRAPH["initializer"]:
                 self._initializer(source, source.position + head.size)
             else:
-                left += head.encoded + self._taken(source, head.size)
+                left += self._field(source, head)
         return left
 
     def _initializer(self, source: Source, end: int) -> None:
@@ -120,7 +122,7 @@ class _Packing:
         fields = bytearray()
         data: PackedWeight | None = None
         while source.position < end:
-            head = head_of(source)
+            head = self._fields.head_of(source)
             if head.size >= PACKED_FROM_BYTES and head.number in _AS_IN_MEMORY | _NUMBERS:
                 tensor = TensorProto.FromString(bytes(fields))
                 if head.number in _AS_IN_MEMORY and data is None and _fits(tensor, head.size):
@@ -128,7 +130,7 @@ class _Packing:
                         "", tensor.data_type, tuple(tensor.dims), _parts(source, head.size)
                     )
                     continue
-            fields += head.encoded + self._taken(source, head.size)
+            fields += self._field(source, head)
         if source.position > end:
             raise DecodeError("a field is longer than its message")
         tensor = TensorProto.FromString(bytes(fields))
@@ -175,8 +177,17 @@ class _Packing:
             for each in others
         ]
 
+    def _field(self, source: Source, head: FieldHead) -> bytes:
+        """A field that stays in the model."""
+        self._keep(len(head.encoded))
+        return head.encoded + self._taken(source, head.size)
+
     def _taken(self, source: Source, size: int) -> bytes:
         """Bytes that stay in the model."""
+        self._keep(size)
+        return source.take(size)
+
+    def _keep(self, size: int) -> None:
         self._left_bytes -= size
         if self._left_bytes < 0:
             raise ModelError(
@@ -184,7 +195,6 @@ class _Packing:
                 "weights below a byte, those in attributes and those saved as numbers of variable "
                 "length can't be shared"
             )
-        return source.take(size)
 
 
 def _fits(tensor: TensorProto, size: int) -> bool:

@@ -3,10 +3,10 @@
 from google.protobuf.message import DecodeError
 from onnx import GraphProto, ModelProto, TensorProto
 
+from benanza.weights.counted_fields import CountedFields
 from benanza_ingest.errors import ModelError
 from benanza_ingest.reading.parse import check_location
-from benanza_ingest.reading.stream import Source, head_of
-from benanza_ingest.reading.strip import MAX_FIELDS
+from benanza_ingest.reading.stream import Source
 
 _GRAPH = ModelProto.DESCRIPTOR.fields_by_name["graph"].number
 _INITIALIZER = GraphProto.DESCRIPTOR.fields_by_name["initializer"].number
@@ -23,22 +23,20 @@ def external_locations(source: Source) -> tuple[str, ...]:
     Raises `ModelError` if that is no model, or if one is outside the model's folder.
     """
     found: dict[str, None] = {}
-    fields = 0
+    fields = CountedFields()
     try:
         while not source.at_end():
-            head = head_of(source)
+            head = fields.head_of(source)
             if head.number != _GRAPH:
                 source.skip(head.size)
                 continue
             end = source.position + head.size
             while source.position < end:
-                head = head_of(source)
+                head = fields.head_of(source)
                 if head.number == _INITIALIZER:
-                    found |= dict.fromkeys(_locations(source, source.position + head.size))
+                    found |= dict.fromkeys(_locations(source, source.position + head.size, fields))
                 else:
                     source.skip(head.size)
-                if (fields := fields + 1) > MAX_FIELDS:
-                    raise ModelError(f"the file has more than {MAX_FIELDS:,} fields")
     except DecodeError as error:
         raise ModelError(
             f"not an ONNX model ({error}): the file is cut off or of another format"
@@ -46,16 +44,16 @@ def external_locations(source: Source) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _locations(source: Source, end: int) -> list[str]:
+def _locations(source: Source, end: int, fields: CountedFields) -> list[str]:
     """Where a weight says that its data are."""
-    fields = bytearray()
+    naming = bytearray()
     while source.position < end:
-        head = head_of(source)
+        head = fields.head_of(source)
         if head.number in _NAMING and head.size <= _MAX_ENTRY_BYTES:
-            fields += head.encoded + source.take(head.size)
+            naming += head.encoded + source.take(head.size)
         else:
             source.skip(head.size)
-    tensor = TensorProto.FromString(bytes(fields))
+    tensor = TensorProto.FromString(bytes(naming))
     if tensor.data_location != TensorProto.EXTERNAL:
         return []
     check_location(tensor)

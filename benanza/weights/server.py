@@ -35,9 +35,9 @@ from benanza_backbone.weights.messages import (
     RefusedLease,
     WantedFiles,
     close,
-    peer_of,
     receive,
     send,
+    user_of,
 )
 from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import Limits
@@ -56,6 +56,9 @@ PATIENCE_S = 10.0
 
 REFUSED_S = 1.0
 """The same of one that isn't taken on."""
+
+MAX_REFUSED = 64
+"""Those that aren't taken on, at once: further ones are told nothing."""
 
 _ALL = 0o666
 _OWN = 0o600
@@ -86,6 +89,7 @@ class WeightServer(Closing):
         self._gpus = gpus
         self._tenants: dict[socket.socket, int] = {}
         self._guard = threading.Lock()
+        self._refusals = threading.BoundedSemaphore(MAX_REFUSED)
         self._closing = threading.Event()
         self._locations: dict[tuple[int, ...], tuple[str, ...]] = {}
         self._listening = _listening(path, _ALL if users else _OWN)
@@ -119,17 +123,22 @@ class WeightServer(Closing):
                 log.warning("a tenant can't be taken on: %s", error)
                 self._closing.wait(0.1)  # as long as all file descriptors are in use
                 continue
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+            try:
+                threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+            except RuntimeError as error:
+                connection.close()
+                log.warning("a tenant can't be taken on: %s", error)
+                self._closing.wait(0.1)  # as long as the system has no more threads
 
     def _serve(self, connection: socket.socket) -> None:
         with connection:
-            user = peer_of(connection).uid
+            user = user_of(connection)
             connection.settimeout(PATIENCE_S)
             try:
                 if reason := self._enter(connection, user):
-                    _leave_unread(connection)
-                    raise BenanzaError(reason)
-                self._lend(connection)
+                    self._send_away(connection, reason)
+                else:
+                    self._lend(connection)
             except (EOFError, ConnectionError):
                 pass  # it has ended, and so has its lease
             except TimeoutError:
@@ -152,6 +161,17 @@ class WeightServer(Closing):
                 return f"user {user} has {of_user} tenants here; end some, and ask again"
             self._tenants[connection] = user
         return ""
+
+    def _send_away(self, connection: socket.socket, reason: str) -> None:
+        """Tells one that isn't taken on why, unless too many are told so."""
+        if self._refusals.acquire(blocking=False):
+            try:
+                _leave_unread(connection)
+                _refuse(connection, reason)
+            finally:
+                self._refusals.release()
+        else:
+            REFUSED.inc()
 
     def _lend(self, connection: socket.socket) -> None:
         """Answers a request, and holds the lease until the tenant closes the connection."""
@@ -206,7 +226,7 @@ class WeightServer(Closing):
         found = signature(files[0])
         locations = self._locations.get(found)
         if locations is None:
-            locations = locations_of(files[0])
+            locations = locations_of(files[0], self._limits)
             if len(self._locations) >= MAX_KNOWN_MODELS:
                 self._locations.clear()
             if is_settled(found):
@@ -229,7 +249,7 @@ class WeightServer(Closing):
 def _leave_unread(connection: socket.socket) -> None:
     """Takes the request off: an answer doesn't arrive where one is still there at the end."""
     connection.settimeout(REFUSED_S)
-    with suppress(MessageError):
+    with suppress(MessageError, TimeoutError):
         _, files = receive(connection, REQUESTS)
         close(files)
 

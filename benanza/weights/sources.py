@@ -5,6 +5,7 @@ follows no path of another user's. A file is known again by its inode, size and 
 index knows it; an address by the SHA-256 that was published with it.
 """
 
+import fcntl
 import hashlib
 import os
 import stat
@@ -110,8 +111,10 @@ class AddressWeights(WeightSource):
             )
 
 
-def locations_of(model: int) -> tuple[str, ...]:
+def locations_of(model: int, limits: Limits) -> tuple[str, ...]:
     """The locations of the files beside the model in this open file. Raises `ModelError`."""
+    if os.fstat(model).st_size > limits.model_bytes:
+        raise _too_large(limits)
     reading = _Reading(model)
     return external_locations(Source(reading, reading.forward))
 
@@ -119,8 +122,12 @@ def locations_of(model: int) -> tuple[str, ...]:
 def signature(file: int) -> tuple[int, ...]:
     """What an open file is known again by; the time of its last change, in nanoseconds, is last.
 
-    Raises `ModelError` for what is no file.
+    Raises `ModelError` for what is no file, and for one that isn't open for reading: whoever may
+    not read a file can open it so, too, and would get what the store has of it.
     """
+    flags = fcntl.fcntl(file, fcntl.F_GETFL)
+    if flags & os.O_PATH or flags & os.O_ACCMODE not in (os.O_RDONLY, os.O_RDWR):
+        raise ModelError("the model's file can't be read; open it for reading")
     found = os.fstat(file)
     if not stat.S_ISREG(found.st_mode):
         raise ModelError("what was passed is no regular file; name the .onnx file")
@@ -166,10 +173,7 @@ def _fill(
         digest.update(part)
         total += len(part)
         if total > limits.model_bytes:
-            raise ModelError(
-                f"the model's file is larger than {limits.model_bytes:,} bytes; save it with "
-                "external data"
-            )
+            raise _too_large(limits)
         return part
 
     writer = PackedWriter(write)
@@ -178,6 +182,12 @@ def _fill(
     if sha256 and found != sha256.lower():
         raise ModelError(f"the model's file has the SHA-256 {found}, not {sha256}; fetch it again")
     writer.finish(packed.weights, packed.model, found)
+
+
+def _too_large(limits: Limits) -> ModelError:
+    return ModelError(
+        f"the model's file is larger than {limits.model_bytes:,} bytes; save it with external data"
+    )
 
 
 def _key(*parts: str) -> str:

@@ -27,6 +27,9 @@ from benanza_backbone.closing import Closing
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.weights.packed import Write, index_of
 
+MAX_KNOWN_KEYS = 10_000
+"""Of which it is kept what they stand for. What is forgotten is loaded once more."""
+
 log = logging.getLogger(__name__)
 
 
@@ -150,6 +153,8 @@ class WeightStore(Closing):
                 memory.close()
             self._lend(held)
             if key is not None:
+                if len(self._known) >= MAX_KNOWN_KEYS:
+                    self._known.clear()
                 self._known[key] = held.memory.sha256
         if tier == "source" and key is not None and self._disk is not None:
             self._save(self._disk, key, held, cost_s)

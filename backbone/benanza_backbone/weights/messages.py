@@ -10,7 +10,7 @@ import socket
 import struct
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -74,19 +74,12 @@ class MessageError(Exception):
     """What came is no message that may come now; the text says why."""
 
 
-class Peer(NamedTuple):
-    """Who is at the other end of a socket, as the kernel says."""
-
-    pid: int
-    uid: int
-
-
-def peer_of(connection: socket.socket) -> Peer:
-    """The process that opened the other end of this connection."""
+def user_of(connection: socket.socket) -> int:
+    """The id of the user who opened the other end of this connection, as the kernel says."""
     credentials = struct.Struct("3i")
     packed = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, credentials.size)
-    pid, uid, _ = credentials.unpack(packed)
-    return Peer(pid, uid)
+    _, user, _ = credentials.unpack(packed)
+    return int(user)
 
 
 def send(connection: socket.socket, message: Request | Answer, files: Sequence[int] = ()) -> None:

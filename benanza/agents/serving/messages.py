@@ -4,6 +4,8 @@ import msgspec
 
 from benanza_schemas.codec import MAX_EVENT_BYTES
 from benanza_schemas.events import EvaluationRequested, System
+from benanza_schemas.events.evaluations import Figures
+from benanza_schemas.limits import Reason, Text
 
 
 class DescribeFrameworks(msgspec.Struct, frozen=True, tag=True):
@@ -32,11 +34,11 @@ class EvaluateModel(msgspec.Struct, frozen=True, tag=True):
 
 
 class ModelWasEvaluated(msgspec.Struct, frozen=True, tag=True):
-    """What came of it, as in `core.EvaluationOutcome`."""
+    """What came of it, as in `core.EvaluationOutcome`, in what an event of it can hold."""
 
-    figures: dict[str, float]
-    report: str
-    failure: str
+    figures: Figures
+    report: Text
+    failure: Reason
 
 
 Asked = DescribeFrameworks | EvaluateModel

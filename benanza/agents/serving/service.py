@@ -16,6 +16,7 @@ from benanza_backbone.service.step import Step
 from benanza_backbone.settings import Settings, kafka_of
 from benanza_ingest.limits import limits_of
 from benanza_ingest.reading.allowed import allowed_of
+from benanza_ingest.reading.download import TOTAL_SECONDS
 from benanza_runner.isolation.device_turn import LONGEST_TURN_S, DeviceTurn
 from benanza_schemas.consumer_groups import AGENT, agent_group
 from benanza_schemas.events import System
@@ -42,7 +43,7 @@ def serve(
     """
     kafka = kafka_of(settings)
     service = Service(AGENT, settings)
-    longest_s = WAIT_S + LONGEST_TURN_S
+    longest_s = TOTAL_SECONDS + WAIT_S + LONGEST_TURN_S
 
     def add(system: System) -> None:
         agent = Agent(has.agent_id, has.name, system)

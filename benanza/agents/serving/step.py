@@ -85,14 +85,10 @@ class Evaluations:
             return []
         if self._is_done(requested):
             return []
-        with self._at.turn:
-            # The wait may have been long.
-            if self._is_done(requested):
-                return []
-            outcome = self._outcome(requested)
-            # Another agent may have been given it, where this one counted as dead.
-            if self._is_done(requested):
-                return []
+        outcome = self._outcome(requested)
+        # Another agent may have been given it, where this one counted as dead.
+        if outcome is None or self._is_done(requested):
+            return []
         EVALUATIONS.labels("failed" if outcome.failure else "done").inc()
         return [evaluated_on(requested, self._agent, outcome, self._clock())]
 
@@ -103,7 +99,27 @@ class Evaluations:
             return True
         return False
 
-    def _outcome(self, requested: EvaluationRequested) -> EvaluationOutcome:
+    def _outcome(self, requested: EvaluationRequested) -> EvaluationOutcome | None:
+        """What comes of it; nothing if another agent has a result by then.
+
+        The model is had before the device, which a slow server would else keep from others.
+        """
+        try:
+            with tempfile.TemporaryDirectory(prefix="benanza-agent-") as folder:
+                path = Path(folder) / "model.onnx"
+                write_model(requested.published, path, self._at.limits, self._at.allowed)
+                with self._at.turn:
+                    # The wait may have been long.
+                    return None if self._is_done(requested) else self._in_turn(requested, path)
+        except ModelError as error:
+            return EvaluationOutcome(failure=str(error))
+        except OSError as error:
+            return EvaluationOutcome(
+                failure=f"the agent's machine can't do it: {error}; see that its folder for "
+                "temporary files has room"
+            )
+
+    def _in_turn(self, requested: EvaluationRequested, path: Path) -> EvaluationOutcome:
         lacking = unmet(requested.constraints, self._announced())
         why = given_up(self._agent, self._known.takers(requested.event_id)) or "; ".join(
             map(str, lacking)
@@ -112,10 +128,4 @@ class Evaluations:
             return EvaluationOutcome(failure=why)
         began = taken(requested, self._agent, self._clock())
         self._log.append([as_message(began)])
-        with tempfile.TemporaryDirectory(prefix="benanza-agent-") as folder:
-            path = Path(folder) / "model.onnx"
-            try:
-                write_model(requested.published, path, self._at.limits, self._at.allowed)
-            except ModelError as error:
-                return EvaluationOutcome(failure=str(error))
-            return self._at.evaluate(requested, path, self._at.limits, self._at.files)
+        return self._at.evaluate(requested, path, self._at.limits, self._at.files)

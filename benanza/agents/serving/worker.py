@@ -26,7 +26,7 @@ from benanza_backbone.worker import frames
 from benanza_backbone.worker.inside import end_with_the_parent
 from benanza_ingest.limits import Limits
 from benanza_runner.reasons import short_reason
-from benanza_schemas.events import System
+from benanza_schemas.events import MAX_REASON_LENGTH, System
 
 
 def main(agent: int) -> None:
@@ -47,7 +47,7 @@ def _answer(request: Asked) -> Answered:
             return _described(request.frameworks)
         case EvaluateModel():
             figures, report, failure = evaluated_in_file(request)
-            return ModelWasEvaluated(dict(figures), report, failure)
+            return ModelWasEvaluated(dict(figures), report, failure[:MAX_REASON_LENGTH])
 
 
 def _described(frameworks: tuple[str, ...]) -> FrameworksDescribed:

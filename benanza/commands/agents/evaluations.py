@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from benanza.agents.results import RequestedEvaluation, RequestedEvaluations
+from benanza.agents.results import GIGABYTE, RequestedEvaluation, RequestedEvaluations
 from benanza.commands.options import (
     FAILED,
     PARTIAL,
@@ -27,8 +27,6 @@ from benanza_schemas.events import Constraints
 
 if TYPE_CHECKING:
     from benanza_backbone.event_log.event_log import EventLog
-
-GIGABYTE = 1e9
 
 timeout_option = click.option(
     "--timeout",

@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.text import Text
 
 from benanza.agents.results import (
+    GIGABYTE,
     Agents,
     EvaluationOnSystem,
     RequestedEvaluation,
@@ -11,8 +12,6 @@ from benanza.agents.results import (
 )
 from benanza.render.systems import ID_SHOWN
 from benanza.render.table import Column, fitted, names, printable, prose
-
-GIGABYTE = 1e9
 
 AGENTS = (
     names("agent"),

@@ -41,6 +41,12 @@ def test_a_version_that_cannot_be_compared_meets_no_range() -> None:
     assert not unmet(Constraints(framework="onnxruntime"), built_here)
 
 
+def test_versions_of_an_event_that_are_none_are_met_by_no_agent() -> None:
+    """Whoever writes to the topic need not have checked them."""
+    (lacking,) = unmet(Constraints(framework="onnxruntime", versions="abc"), AGENT)
+    assert lacking.constraint == "version"
+
+
 def test_agents_of_one_system_are_asked_once_and_others_say_why_not() -> None:
     agents = [AGENT, announced("gpu:2", H200), announced("cpu:1", system())]
     systems, refusals = matched(Constraints(framework="onnxruntime", device="H200"), agents)

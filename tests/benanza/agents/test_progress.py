@@ -9,7 +9,7 @@ import pytest
 
 from benanza.agents.core import EvaluationOutcome, evaluated_on, taken
 from benanza.agents.known_agents import REMEMBERED, at_work, known_agents
-from benanza.agents.progress import agents, evaluations, wait
+from benanza.agents.progress import _Events, _requested, agents, evaluations, wait
 from benanza.agents.results import EvaluationOnSystem
 from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
@@ -90,6 +90,33 @@ def test_waiting_ends_with_the_last_result_or_the_time(log: SqliteEventLog) -> N
     append(log, evaluated_on(ASKED, A, EvaluationOutcome(failure="why"), now()))
     over = wait(log, ASKED.event_id, lambda each: seen.append(each.is_over))
     assert (over.is_over, over.systems[0].state, over.systems[0].why) == (True, "failed", "why")
+
+
+def test_what_stands_twice_in_the_log_is_one_evaluation_without_its_model(
+    log: SqliteEventLog,
+) -> None:
+    model = msgspec.structs.replace(ASKED.published, content=b"large")
+    append(log, *[msgspec.structs.replace(ASKED, published=model)] * 2)
+    assert wait(log, ASKED.event_id, bool, timeout_s=0.0).evaluation_id == ASKED.event_id
+    assert len(evaluations(log).evaluations) == 1
+    assert [each.published.content for each in _requested(log).values()] == [None]
+
+
+def test_of_several_that_begin_alike_none_is_waited_for(log: SqliteEventLog) -> None:
+    ids = [letter + ASKED.event_id[1:] for letter in "ab"]
+    append(log, *(msgspec.structs.replace(ASKED, event_id="0" + id_[:-1]) for id_ in ids))
+    with pytest.raises(BenanzaError, match=r"several evaluations begin with 0: .*; give more"):
+        wait(log, "0", bool, timeout_s=0.0)
+
+
+def test_waiting_reads_no_other_evaluations_results(log: SqliteEventLog) -> None:
+    other = requested(SYSTEM, number=2)
+    append(log, ASKED, other, evaluated_on(other, A, EvaluationOutcome(), now()))
+    over = wait(log, ASKED.event_id, bool, timeout_s=0.0)
+    assert not over.is_over
+    assert not _Events(log, now(), {ASKED.event_id.encode()}).results
+    append(log, evaluated_on(ASKED, A, EvaluationOutcome(), now()))
+    assert wait(log, ASKED.event_id, bool).is_over
 
 
 def test_one_that_was_not_asked_for_is_an_error(log: SqliteEventLog) -> None:

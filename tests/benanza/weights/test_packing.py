@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
+from benanza.weights import counted_fields, packing
 from benanza.weights.packing import PACKED_FROM_BYTES, Packed, pack
 from benanza.weights.scanning import external_locations
 from benanza_backbone.weights.packed import PackedError, PackedWriter, index_of
@@ -178,6 +179,30 @@ def test_damaged_files_are_refused_or_read(noise: bytes, data: st.DataObject) ->
         except ModelError:
             continue
         ModelProto.FromString(found.model)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        bytes(300),
+        b"\x3a\xac\x02" + b"\x2a\x00" * 150,
+        b"\x3a\xaf\x02" + b"\x2a\xac\x02" + bytes(300),
+    ],
+    ids=["model", "graph", "initializer"],
+)
+def test_files_of_endless_fields_are_refused(
+    content: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counted_fields, "MAX_FIELDS", 100)
+    for read in (packed, lambda given: external_locations(Source(BytesIO(given).read))):
+        with pytest.raises(ModelError, match="more than 100 fields"):
+            read(content)
+
+
+def test_fields_without_content_count_as_bytes_that_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packing, "MAX_INDEX_BYTES", 100)
+    with pytest.raises(ModelError, match="more than 100 bytes besides"):
+        packed(bytes(300))
 
 
 def test_where_weights_lie_is_found_without_reading_them(tmp_path: Path) -> None:

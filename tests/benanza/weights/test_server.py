@@ -183,6 +183,16 @@ def test_a_file_that_is_no_model_is_refused(socket: Path, tmp_path: Path) -> Non
             pass
 
 
+def test_a_sparse_file_holds_no_thread(socket: Path, tmp_path: Path) -> None:
+    with (tmp_path / "sparse.onnx").open("wb") as file:
+        file.truncate(2**40)
+    with (
+        pytest.raises(LeaseError, match="larger than 2,147,483,647 bytes"),
+        leased(tmp_path / "sparse.onnx", socket=socket),
+    ):
+        pass
+
+
 @pytest.mark.parametrize(
     ("message", "reason"),
     [
@@ -219,6 +229,25 @@ def test_what_is_no_file_is_refused(socket: Path, files: Sequence[object], reaso
         assert reason in refused(connection)
     close(opened)
     assert len(list(Path("/proc/self/fd").iterdir())) <= before + 1
+
+
+@pytest.mark.parametrize("external", [False, True], ids=["model", "beside"])
+@pytest.mark.parametrize("how", [os.O_PATH, os.O_WRONLY], ids=["path", "write"])
+def test_what_a_tenant_cannot_read_is_refused_although_the_store_has_it(
+    socket: Path, tmp_path: Path, external: bool, how: int
+) -> None:
+    """Whoever may not read a file can open it so."""
+    path = saved(product_model(), tmp_path / "m.onnx", external=external)
+    with leased(path, socket=socket):
+        pass
+    unreadable = os.open(tmp_path / "m.data" if external else path, how)
+    with connected(socket) as connection, path.open("rb") as file:
+        send(connection, AskedWeights(), [file.fileno() if external else unreadable])
+        if external:
+            receive(connection, ANSWERS)
+            send(connection, OpenedFiles(), [unreadable])
+        assert "can't be read; open it for reading" in refused(connection)
+    close([unreadable])
 
 
 def test_files_that_were_not_wanted_are_refused(socket: Path, tmp_path: Path) -> None:
@@ -281,6 +310,51 @@ def test_one_user_cannot_take_all_places(
         pytest.raises(LeaseError, match="has 2 tenants"),
         leased(model, socket=socket),
     ):
+        pass
+
+
+def test_one_that_is_not_taken_on_is_told_why_though_it_asks_nothing(
+    socket: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "MAX_TENANTS_OF_A_USER", 0)
+    monkeypatch.setattr(server, "REFUSED_S", 0.05)
+    with connected(socket) as connection:
+        assert "has 0 tenants" in refused(connection)
+
+
+def test_only_so_many_are_told_why_at_once(
+    store: WeightStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "MAX_TENANTS_OF_A_USER", 0)
+    monkeypatch.setattr(server, "MAX_REFUSED", 1)
+    monkeypatch.setattr(server, "REFUSED_S", 10.0)
+    path = tmp_path / "weights.sock"
+    with (
+        WeightServer(path, store, allowed=ANYWHERE, limits=Limits()) as serving,
+        connected(path) as first,
+    ):
+        deadline = monotonic() + 5
+        while serving._refusals.acquire(blocking=False):
+            serving._refusals.release()
+            assert monotonic() < deadline
+            sleep(0.005)
+        with connected(path) as second, pytest.raises((EOFError, ConnectionError)):
+            receive(second, ANSWERS)
+        send(first, AskedWeights())
+        assert "has 0 tenants" in refused(first)
+
+
+def test_tenants_are_taken_on_again_once_there_are_threads(
+    socket: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def start(_: Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Thread, "start", start)
+        with connected(socket) as connection, pytest.raises((EOFError, ConnectionError)):
+            receive(connection, ANSWERS)
+    with leased(model, socket=socket):
         pass
 
 

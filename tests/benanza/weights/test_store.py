@@ -8,6 +8,7 @@ from time import monotonic, sleep
 
 import pytest
 
+from benanza.weights import store as store_module
 from benanza.weights.disk import DiskTier
 from benanza.weights.memory import SealedMemory
 from benanza.weights.sources import WeightSource
@@ -136,6 +137,15 @@ def test_equal_weights_are_held_once() -> None:
         assert tier(store, Made(None)) == "source"
         assert metric("bytes", tier="memory") == used
         assert tier(store, Made("other")) == "memory"
+
+
+def test_ever_new_files_of_equal_weights_take_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_module, "MAX_KNOWN_KEYS", 3)
+    with WeightStore(2 * PACKED) as store:
+        for number in range(8):
+            assert tier(store, Made(f"copy {number}")) == "source"
+        assert tier(store, Made("copy 7")) == "memory"
+        assert len(store._known) <= 3
 
 
 def test_what_was_given_up_comes_back_from_disk(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Those that are alone on a device are, and nobody waits for ever because others keep coming."""
 
+import os
 import subprocess
 import sys
 import time
@@ -10,6 +11,7 @@ from threading import Thread, Timer
 
 import pytest
 
+from benanza_backbone.errors import BenanzaError
 from benanza_runner.isolation.device_turn import DeviceTakenError, DeviceTurn, cores, shared_folder
 from benanza_runner.isolation.isolated_runtime import IsolatedRuntime, RuntimeStartError
 from tests.runner.fake_runtime import FakeRuntime
@@ -67,6 +69,20 @@ def test_it_can_be_entered_within_itself(tmp_path: Path) -> None:
             turn(tmp_path).__enter__()
     with turn(tmp_path):
         pass
+
+
+def test_other_users_can_take_turns_whatever_the_umask_is(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        turn(tmp_path)
+    finally:
+        os.umask(before)
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o644}
+
+
+def test_files_that_cannot_be_opened_say_so(tmp_path: Path) -> None:
+    with pytest.raises(BenanzaError, match=r"gpu\.gate can't be used to take turns: No such file"):
+        turn(tmp_path / "nowhere")
 
 
 @contextmanager

@@ -28,6 +28,8 @@ LONGEST_TURN_S = 900.0
 LOOK_S = 0.02
 """So often it looks whether the device is free, and whether to go on waiting."""
 
+_READ_BY_ALL = 0o644
+
 
 class DeviceTakenError(BenanzaError):
     """Others kept the device for longer than was waited."""
@@ -37,11 +39,12 @@ class DeviceTurn:
     """A context manager in which others keep from these devices: all others if it is `alone`, else
     those that are.
 
-    All programs of this machine that name a device alike take turns on it, in about the order in
-    which they came. It may be entered again within itself, by the same thread. A process that
-    inherits `files` stays in it until it ends, too: so what a process has started and left behind
-    keeps the device while it runs. Raises `OSError` if the files can't be opened. Who enters gets
-    a `DeviceTakenError` after `wait_s` seconds, or once it is stopped.
+    All programs of this machine that name a device alike take turns on it. Who waits for the
+    device alone keeps newcomers out; among several who wait, chance decides. It may be entered
+    again within itself, by the same thread. If the process in it is killed, processes that inherit
+    `files` stay in it until they end: so what it has left behind keeps the device while it runs.
+    Who leaves it ends it for them as well. Raises `BenanzaError` if the files can't be opened. Who
+    enters gets a `DeviceTakenError` after `wait_s` seconds, or once it is stopped.
     """
 
     def __init__(
@@ -135,6 +138,13 @@ def shared_folder() -> Path:
 
 
 def _opened(path: Path) -> int:
-    with suppress(FileExistsError):  # It may be another user's: then it is only read.
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o644))
-    return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        with suppress(FileExistsError):  # It may be another user's: then it is only read.
+            made = os.open(path, os.O_CREAT | os.O_EXCL, _READ_BY_ALL)
+            os.fchmod(made, _READ_BY_ALL)  # whatever this process's umask takes away
+            os.close(made)
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise BenanzaError(
+            f"{path} can't be used to take turns: {error.strerror}; let all users read it"
+        ) from error

@@ -1,17 +1,22 @@
 """An evaluation's request and result, as events hold them, and the process between the two."""
 
+from math import inf, nan
 from pathlib import Path
 
 import msgspec
 import onnx
 import pytest
 
+from benanza.agents.core import EvaluationOutcome
 from benanza.agents.options import options_of, request_of
+from benanza.agents.serving import worker
 from benanza.agents.serving.isolated import evaluate_apart
-from benanza.agents.serving.messages import EvaluateModel
+from benanza.agents.serving.messages import EvaluateModel, ModelWasEvaluated, answered, encoder
 from benanza.agents.serving.worker import evaluated_in_file
 from benanza.evaluating.request import EvaluationRequest, Seeds
 from benanza_backbone.errors import BenanzaError
+from benanza_backbone.worker.frames import FrameError
+from benanza_backbone.worker.process import decoded
 from benanza_ingest.limits import Limits
 from benanza_schemas.codec import decode, encode
 from benanza_schemas.events import EvaluationRequested
@@ -86,3 +91,29 @@ def test_what_is_no_model_is_a_failure(tmp_path: Path) -> None:
 def test_a_process_that_ends_is_a_failure_with_its_last_words(tmp_path: Path) -> None:
     outcome = evaluate_apart(requested(system()), tmp_path, LIMITS, (), module="tests.nowhere")
     assert "No module named tests.nowhere" in outcome.failure
+
+
+@pytest.mark.parametrize(
+    ("figures", "report", "failure"),
+    [
+        ({"p50_us": nan}, "", ""),
+        ({"p50_us": inf}, "", ""),
+        ({"p50_us": 2.0**54}, "", ""),
+        ({}, "r" * 1_000_001, ""),
+        ({}, "", "f" * 8_193),
+    ],
+)
+def test_an_answer_that_no_event_can_hold_is_none(
+    figures: dict[str, float], report: str, failure: str
+) -> None:
+    with pytest.raises(FrameError):
+        decoded(encoder.encode(ModelWasEvaluated(figures, report, failure)), answered)
+
+
+def test_a_long_failure_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        worker, "evaluated_in_file", lambda request: EvaluationOutcome(failure="f" * 10_000)
+    )
+    answer = worker._answer(EvaluateModel(requested(system()), "", 0, 0, 0))
+    assert answer == ModelWasEvaluated({}, "", "f" * 8_192)
+    assert decoded(encoder.encode(answer), answered) == answer

@@ -1,5 +1,6 @@
 """What an agent does over an event log: each evaluation once, whoever else is there."""
 
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -134,6 +135,29 @@ def test_a_model_that_cannot_be_had_is_a_failure(log: SqliteEventLog) -> None:
     gone = msgspec.structs.replace(asked.published, content=None, uri="file:///nowhere.onnx")
     append(log, msgspec.structs.replace(asked, published=gone))
     do_all(log, A, Evaluator())
+    assert "where the agent runs" in results(log)[0].failure
+
+
+def test_a_machine_without_room_for_the_model_is_a_failure(
+    log: SqliteEventLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append(log, requested(SYSTEM))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+    do_all(log, A, Evaluator())
+    assert "the agent's machine can't do it: [Errno 2]" in results(log)[0].failure
+
+
+def test_a_model_is_had_before_the_device(log: SqliteEventLog, tmp_path: Path) -> None:
+    """Else one on a slow server would keep all others from the device for an hour."""
+    asked = requested(SYSTEM)
+    gone = msgspec.structs.replace(asked.published, content=None, uri="file:///nowhere.onnx")
+    append(log, msgspec.structs.replace(asked, published=gone))
+    own, others = (
+        DeviceTurn(["cpu-0"], alone=True, wait_s=0.05, folder=tmp_path) for _ in range(2)
+    )
+    at = At(own, evaluate=Evaluator())
+    with others, agent_step(log, A, lambda: announced("a", SYSTEM), at, clock) as step:
+        step.turn(1)
     assert "where the agent runs" in results(log)[0].failure
 
 

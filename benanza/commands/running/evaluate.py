@@ -17,7 +17,7 @@ from benanza.commands.options import (
     print_json,
 )
 from benanza.commands.startup import settings_of
-from benanza.evaluating.request import SCENARIOS, EvaluationRequest, Scenario, Seeds
+from benanza.evaluating.request import MOST_AT_ONCE, SCENARIOS, EvaluationRequest, Scenario, Seeds
 from benanza.render.table import console
 from benanza_backbone.settings import Settings
 from benanza_schemas.element_types import PRECISIONS
@@ -75,7 +75,7 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
 )
 @click.option(
     "--max-batch",
-    type=click.IntRange(1, 1024),
+    type=click.IntRange(1, MOST_AT_ONCE),
     default=8,
     help="Up to so many samples run at once.",
     show_default=True,
@@ -102,7 +102,7 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
 )
 @click.option(
     "--streams",
-    type=click.IntRange(1, 1024),
+    type=click.IntRange(1, MOST_AT_ONCE),
     default=8,
     help="Samples in a request of multi-stream.",
     show_default=True,

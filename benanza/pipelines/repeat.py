@@ -171,7 +171,7 @@ def _recorded(
     return Recorded(
         at=f"{now():%Y-%m-%dT%H:%M:%SZ}",
         model_sha256=here.model.sha256,
-        data_sha256=here.data.sha256,
+        data=here.data,
         framework=here.framework,
         output=here.output,
         witnesses=tuple(_name(samples, index) for index in witnesses),

@@ -143,7 +143,7 @@ class Recorded(_Part, frozen=True, kw_only=True):
 
     at: str
     model_sha256: Sha256
-    data_sha256: Sha256
+    data: PipelineData
     witnesses: tuple[str, ...]
     predictions: Sha256
     failed: Annotated[int, msgspec.Meta(ge=0)]

@@ -156,6 +156,16 @@ def test_what_nobody_wrote_down_is_found_by_the_digests(
     assert [each.what.split(" ")[0] for each in result.changed] == ["what"]
 
 
+def test_other_samples_of_the_data_set_are_a_change(
+    recorded: PipelineSpecification, tmp_path: Path
+) -> None:
+    data = replaced(recorded.data, samples=30, seed=1)
+    result = ran(replaced(recorded, data=data), tmp_path / "p.toml").result
+    said = {each.what: (each.specified, each.found) for each in result.changed}
+    assert said == {"data.samples": ("30", "40"), "data.seed": ("1", "0")}
+    assert result.differences == ()
+
+
 def test_failed_samples_are_counted_and_named(
     recorded: PipelineSpecification, tmp_path: Path
 ) -> None:
@@ -174,7 +184,8 @@ def test_failed_samples_are_counted_and_named(
     assert result.accuracies[0].samples == 10
     assert result.accuracies[0].right <= 8
     assert [each.what for each in result.differences] == ["data.sha256"]
-    assert (result.changed, result.pitfalls) == ((), ()), "other files have other digests"
+    assert [each.what for each in result.changed] == ["data.samples"]
+    assert result.pitfalls == (), "other files have other digests"
     assert not result.agrees
 
 

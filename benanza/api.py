@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar, overload
 
 from benanza import arguments
-from benanza.evaluating.request import EvaluationRequest, Scenario, Seeds
+from benanza.evaluating.request import MOST_AT_ONCE, EvaluationRequest, Scenario, Seeds
 from benanza.evaluating.results import EvaluatedModel
 from benanza.gating.results import Gate
 from benanza.predicting.results import PredictedBounds
@@ -434,11 +434,11 @@ def evaluate(
         dims=arguments.bound(dims, values),
         seeds=Seeds(*[arguments.whole_number("seed", seed, least=0)] * 3),
         duration_s=arguments.ratio("duration_s", duration_s) or 10.0,
-        max_batch=arguments.whole_number("max_batch", max_batch),
+        max_batch=arguments.whole_number("max_batch", max_batch, most=MOST_AT_ONCE),
         max_wait_us=1_000 * (arguments.price("max_wait_ms", max_wait_ms) or 0.0),
         limit_us=None if limit_ms is None else 1_000 * (arguments.ratio("limit_ms", limit_ms) or 0),
         rate_per_s=arguments.ratio("rate", rate),
-        streams=arguments.whole_number("streams", streams),
+        streams=arguments.whole_number("streams", streams, most=MOST_AT_ONCE),
     )
     found = run_evaluation(request, load(arguments.folder("data", data)))
     if found.evaluation.measured is None:

@@ -205,9 +205,12 @@ def scenario_choice(argument: str, scenario: object) -> Scenario:
     return _choice(argument, scenario, SCENARIOS)
 
 
-def whole_number(argument: str, given: object, least: int = 1) -> int:
-    """A whole number from `least` up."""
-    return _number(argument, given, least)
+def whole_number(argument: str, given: object, least: int = 1, most: int | None = None) -> int:
+    """A whole number from `least` up, and up to `most` if there is such."""
+    number = _number(argument, given, least)
+    if most is not None and number > most:
+        raise _refusal(argument, given, f"a whole number up to {most:,}")
+    return number
 
 
 def switch(argument: str, value: object) -> bool:

@@ -16,6 +16,7 @@ from benanza.results.profile import ModelProfile
 from benanza_analyzer.answers.kinds import InefficiencyKind
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clickhouse.stored_events import stored_profiles
+from benanza_backbone.pasteable import pasteable
 from benanza_ingest.core import model_id
 from benanza_schemas.events import device
 
@@ -45,8 +46,21 @@ def beside(store: Store, evaluation: Evaluation) -> EvaluatedModel:
         bound_per_s_batch=fastest,
         parts=tuple(_parts(evaluation, bound_us)),
         losses=tuple(_losses(store, bounds, evaluation)) if bound_us else (),
-        without_bound=f"{NO_BOUND} at batch size {batch}" if batch and not bound_us else "",
+        without_bound="" if (bound_us if batch else fastest) else _without_bound(evaluation, batch),
     )
+
+
+def _without_bound(evaluation: Evaluation, batch: int | None) -> str:
+    """That there is no bound, and the command that finds one: at the batch size of a request, or of
+    offline at the one of the most samples a second.
+    """
+    request = evaluation.request
+    fastest = max(evaluation.service, key=lambda times: times.per_s, default=None)
+    size = batch or (fastest.batch if fastest else 1)
+    dims = [word for name, value in request.dims.items() for word in ("--dim", f"{name}={value}")]
+    asked = ("--batch", str(size), "--precision", request.precision)
+    run = pasteable("benanza", "run", request.model, *asked, *dims)
+    return f"{NO_BOUND}{f' at batch size {batch}' if batch else ''}; say: {run}"
 
 
 def _latency_batch(evaluation: Evaluation) -> int | None:

@@ -5,11 +5,9 @@ from typing import NamedTuple
 
 from benanza.evaluating.batches import BatchedModel, LoadedModel
 from benanza.profiling.framework import Framework
-from benanza.profiling.whole_model import WholeModel, whole_model
+from benanza.profiling.whole_model import whole_model
 from benanza_backbone.errors import BenanzaError
-from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import Limits
-from benanza_runner.reasons import short_reason
 from benanza_schemas.layer import Precision
 
 
@@ -45,7 +43,7 @@ def load_sizes(
     loaded: list[LoadedModel] = []
     for size in sizes:
         try:
-            model = _made(content, size, dims, limits)
+            model = whole_model(content, size, dims, limits)
             session = framework.load(model, precision, configuration)
         except BenanzaError as error:
             if not loaded:
@@ -53,10 +51,3 @@ def load_sizes(
             return LoadedSizes(BatchedModel(loaded), f"not at batch size {size}: {error}")
         loaded.append(LoadedModel(size, session, model.inputs))
     return LoadedSizes(BatchedModel(loaded), "")
-
-
-def _made(content: bytes, batch: int, dims: Mapping[str, int], limits: Limits) -> WholeModel:
-    try:
-        return whole_model(content, batch, dims, limits)
-    except (TypeError, ValueError) as error:  # no value of some type can be made up
-        raise ModelError(short_reason(f"the model's inputs can't be made up: {error}")) from error

@@ -1,7 +1,7 @@
 """What an evaluation is asked for."""
 
 from collections.abc import Mapping
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
 import msgspec
 
@@ -13,6 +13,12 @@ request after the other; requests at random times (Poisson); all samples at once
 """
 
 SCENARIOS: tuple[Scenario, ...] = get_args(Scenario)
+
+MOST_AT_ONCE = 1_024
+"""Samples. A model is loaded at each power of two up to what is asked for."""
+
+AtOnce = Annotated[int, msgspec.Meta(ge=1, le=MOST_AT_ONCE)]
+"""How many samples run at once."""
 
 
 class Seeds(msgspec.Struct, frozen=True):
@@ -39,10 +45,10 @@ class EvaluationRequest(msgspec.Struct, frozen=True, kw_only=True):
     dims: Mapping[str, int] = {}
     seeds: Seeds = Seeds()
     duration_s: float = 10.0
-    max_batch: int = 8
+    max_batch: AtOnce = 8
     max_wait_us: float = 2_000.0
     limit_us: float | None = None
     percentile: float = 0.99
     rate_per_s: float | None = None
-    streams: int = 8
+    streams: AtOnce = 8
     """Samples of a request of multi-stream."""

@@ -151,7 +151,8 @@ class EvaluatedModel(Result, frozen=True, kw_only=True):
     `bound_us` is the latency of a request by the bound at `bound_batch`: 1, but of multi-stream as
     many samples as a request has; of offline there is none. `bound_per_s` are the most samples a
     second by any batch size that has a bound, `bound_per_s_batch`. Where one is `None`, none is
-    known, and `without_bound` says what to do. `parts` add up to a request's mean latency in the
+    known; where that is of a request's latency, or of all of offline, `without_bound` says so, and
+    how to have it. `parts` add up to a request's mean latency in the
     single stream and the server, `losses` to about what the profile of the model in this framework
     takes more than the bound; they are empty where it was not profiled.
     """

@@ -55,8 +55,8 @@ class SampleSource(ABC):
 
 
 class MadeUpSamples(SampleSource):
-    """The inputs that a model's layers are measured with; floats are shifted from sample to sample,
-    so that no two are alike.
+    """The inputs that a model's layers are measured with; floats are shifted from sample to sample.
+    Inputs of integers, such as tokens, are the same in all samples.
     """
 
     def __init__(self, inputs: Arrays, count: int = 64) -> None:

@@ -47,7 +47,7 @@ def served(evaluation: Evaluation, pipeline: Pipeline) -> Evaluation:
         tried=tuple(tried),
         measured=measured,
         simulated=server.simulated(rate, evaluation.service) if measured else None,
-        failure="" if measured else _none_keeps(limit_us, tried),
+        failure="" if measured else _none_keeps(request.percentile, limit_us, tried),
     )
 
 
@@ -98,11 +98,12 @@ class Server:
         return said, system.batches
 
 
-def _none_keeps(limit_us: float, tried: Sequence[Tried]) -> str:
+def _none_keeps(percentile: float, limit_us: float, tried: Sequence[Tried]) -> str:
     limit_ms, rate, p99_ms = limit_us / 1_000, tried[-1].rate_per_s, tried[-1].p99_us / 1_000
     return (
-        f"no rate keeps the limit of {limit_ms:.2f} ms: at {rate:.1f} requests/s 99 of 100 were "
-        f"answered within {p99_ms:.2f} ms; give a longer --limit-ms"
+        f"no rate keeps the limit, {percentile:.1%} within {limit_ms:.2f} ms: at {rate:.1f} "
+        f"requests/s 99.0% were answered within {p99_ms:.2f} ms; give a longer limit (--limit-ms, "
+        "or limit_us in a specification)"
     )
 
 

@@ -11,20 +11,9 @@ from junitparser import Error, Failure, JUnitXml, TestCase, TestSuite
 from benanza.gating.results import Gate
 from benanza.render.answers.gate import checked, line, name
 from benanza.render.table import printable
-from benanza_backbone.errors import BenanzaError
+from benanza.writable import unwritable
 
 SUITE = "benanza gate"
-
-
-def check_writable(path: Path) -> None:
-    """Raises `BenanzaError` if there can't be such a file, which is as it was then."""
-    new = not path.exists()
-    try:
-        path.open("ab").close()
-        if new:
-            path.unlink()
-    except OSError as error:
-        raise _unwritable(path, error) from error
 
 
 def write_junit(gate: Gate, path: Path) -> None:
@@ -38,11 +27,7 @@ def write_junit(gate: Gate, path: Path) -> None:
     try:
         document.write(str(path), pretty=True)
     except OSError as error:
-        raise _unwritable(path, error) from error
-
-
-def _unwritable(path: Path, error: OSError) -> BenanzaError:
-    return BenanzaError(f"can't write {path} ({error.strerror}); name another file")
+        raise unwritable(path, error) from error
 
 
 def _tests(gate: Gate) -> Iterator[TestCase]:

@@ -112,15 +112,19 @@ class OnnxRuntimeFramework(Framework):
         self, model: WholeModel, precision: Precision, configuration: Configuration
     ) -> Session:
         """A session whose inputs and outputs are in the memory of the host, whatever the
-        configuration binds. On a GPU, inputs of float32 are made float16 where the model is.
+        configuration binds. On a GPU, inputs of float32 are made float16 where the model is. What
+        is captured takes no other inputs, and isn't loaded.
         """
         refusal = self._refused(model, precision)
+        if CAPTURED.items() <= configuration.options.items():
+            refusal = "a CUDA graph has inputs of its own: take 'bound to the GPU'"
         if refusal:
             raise BenanzaError(refusal)
         try:
             typed = in_type(model, precision) if self._on_gpu else model
             options = options_of(typed, configuration, self._threads)
             session = called(typed, configuration, precision, options, on_gpu=self._on_gpu).session
+            session.run(None, typed.inputs)  # what has no kernel fails here
         except Exception as error:  # ONNX Runtime's errors share no narrower base
             raise BenanzaError(_reason(error)) from error
         types = {name: array.dtype for name, array in typed.inputs.items()}

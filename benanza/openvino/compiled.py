@@ -72,14 +72,15 @@ class Compiled:
 
     def results(self, inputs: Arrays) -> list[Array]:
         """Runs the model for these inputs, which are read where they are; copies of its results."""
+        held = {name: np.asarray(inputs[name], order="C") for name in self._ports}
         for name, port in self._ports.items():
-            array = np.ascontiguousarray(inputs[name])
+            array = held[name]
             lacks = array.dtype.name in BY_BITS
             given = tensor(array) if lacks else ov.Tensor(array, shared_memory=True)
             self.request.set_tensor(port, given)
+        self._inputs = held  # OpenVINO has no reference to them.
         self.request.infer(share_outputs=True)
         outputs = self.request.output_tensors
-        self._inputs = inputs  # OpenVINO has no reference to them.
         return [output.data.copy() for output in outputs]
 
     def nodes(self) -> list[ExecutedNode]:

@@ -19,6 +19,7 @@ from benanza.pipelines.pitfalls import (
 from benanza.pipelines.results import PipelineAccuracy, PipelineDifference
 from benanza.pipelines.scoring import interval
 from benanza.pipelines.specification import (
+    PipelineData,
     PipelineFramework,
     PipelineOutput,
     PipelineSpecification,
@@ -86,7 +87,7 @@ def changed(
     """
     yield from lines(
         ("model", {"sha256": specified.model.sha256}, {"sha256": before.model_sha256}),
-        ("data", {"sha256": specified.data.sha256}, {"sha256": before.data_sha256}),
+        ("data", _but_source(specified.data), _but_source(before.data)),
         ("framework", fields(specified.framework), fields(before.framework)),
         ("framework.options", specified.framework.options, before.framework.options),
     )
@@ -119,6 +120,11 @@ def fields(framework: PipelineFramework) -> dict[str, object]:
     return {name: getattr(framework, name) for name in framework.__struct_fields__[:-1]}
 
 
+def _but_source(data: PipelineData) -> dict[str, object]:
+    """What is set of a data set, but for where it lies."""
+    return {name: getattr(data, name) for name in data.__struct_fields__ if name != "source"}
+
+
 def _labels(output: PipelineOutput) -> dict[str, object]:
     listed = ", ".join(output.labels)
     return {"offset": output.offset, "labels": f"{len(output.labels)}: {listed}"}
@@ -129,7 +135,7 @@ def _done(steps: Sequence[RecordedStep]) -> list[Step]:
 
 
 def _first_other_digest(here: Recorded, before: Recorded) -> Iterator[PipelineDifference]:
-    if (here.data_sha256, here.witnesses) != (before.data_sha256, before.witnesses):
+    if (here.data.sha256, here.witnesses) != (before.data.sha256, before.witnesses):
         return
     for number, (now, was) in enumerate(zip(here.steps, before.steps, strict=True), 1):
         if now.digests != was.digests:

@@ -80,10 +80,13 @@ def moved(pipeline: PipelineSpecification, folder: Path, to: Path) -> PipelineSp
             return source
         return os.path.relpath(there.resolve(), to.resolve())
 
+    data = msgspec.structs.replace(pipeline.data, source=path(pipeline.data.source))
+    recorded = pipeline.recorded
     return msgspec.structs.replace(
         pipeline,
         model=msgspec.structs.replace(pipeline.model, source=path(pipeline.model.source)),
-        data=msgspec.structs.replace(pipeline.data, source=path(pipeline.data.source)),
+        data=data,
+        recorded=recorded and msgspec.structs.replace(recorded, data=data),
     )
 
 

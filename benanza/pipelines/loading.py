@@ -6,6 +6,7 @@ from benanza.evaluating.batches import BatchedModel, LoadedModel
 from benanza.evaluating.command import evaluate
 from benanza.evaluating.request import EvaluationRequest, Seeds
 from benanza.evaluating.results import EvaluatedModel
+from benanza.pipelines.failing import needed
 from benanza.pipelines.source import SpecifiedSamples
 from benanza.pipelines.specification import (
     PipelineFramework,
@@ -50,22 +51,30 @@ def configured(specified: PipelineFramework, framework: Framework) -> Configurat
     return known[specified.configuration]
 
 
+def check_scenario(specified: PipelineSpecification, framework: Framework) -> None:
+    """Raises `BenanzaError` if a scenario is specified, and can't be run with this configuration or
+    without LoadGen.
+    """
+    if specified.scenario is None:
+        return
+    first = framework.configurations()[0].name
+    if specified.framework.configuration != first:
+        raise BenanzaError(f"a scenario is run with {first!r}; name that, or leave [scenario] out")
+    needed("mlperf_loadgen", "LoadGen")
+
+
 def under_load(
     specified: PipelineSpecification,
-    framework: Framework,
     source: str,
     samples: SpecifiedSamples,
     settings: Settings,
 ) -> EvaluatedModel | None:
-    """The samples under the specified scenario, `None` without one; the model's file is at
-    `source`. Raises `BenanzaError` if the scenario can't be run.
+    """The samples under the specified scenario, which `check_scenario` passed, `None` without one;
+    the model's file is at `source`. A scenario that can't be run has its `failure`.
     """
     scenario = specified.scenario
     if scenario is None:
         return None
-    first = framework.configurations()[0].name
-    if specified.framework.configuration != first:
-        raise BenanzaError(f"a scenario is run with {first!r}; name that, or leave [scenario] out")
     fields = msgspec.structs.asdict(scenario)
     request = EvaluationRequest(
         model=source,
@@ -75,10 +84,7 @@ def under_load(
         seeds=Seeds(**msgspec.structs.asdict(fields.pop("seeds"))),
         **fields,
     )
-    found = evaluate(request, settings, samples)
-    if found.evaluation.failure:
-        raise BenanzaError(f"the scenario can't be run: {found.evaluation.failure}")
-    return found
+    return evaluate(request, settings, samples)
 
 
 def recorded_load(evaluated: EvaluatedModel | None) -> RecordedLoad | None:

@@ -26,7 +26,13 @@ from benanza.pipelines.found import (
     model_source,
     software,
 )
-from benanza.pipelines.loading import configured, loaded_at, recorded_load, under_load
+from benanza.pipelines.loading import (
+    check_scenario,
+    configured,
+    loaded_at,
+    recorded_load,
+    under_load,
+)
 from benanza.pipelines.pitfalls import Pitfall, Shapes, in_themselves
 from benanza.pipelines.reading import read_pipeline
 from benanza.pipelines.results import (
@@ -85,6 +91,7 @@ def repeat(path: Path, settings: Settings) -> PipelineRun:
     specified = read_pipeline(path)
     folder, limits = path.resolve().parent, limits_of(settings)
     framework = framework_named(specified.framework.name)
+    check_scenario(specified, framework)
     fetch = FetchedOnce()
     source = model_source(specified.model.source, folder)
     model_sha256 = fetch(source, limits).sha256
@@ -93,7 +100,7 @@ def repeat(path: Path, settings: Settings) -> PipelineRun:
     samples = SpecifiedSamples(specified, data, loaded.at(1).inputs)
     ran = _ran(samples, loaded, specified)
     here = _here(specified, framework, model_sha256, data)
-    loaded_with = under_load(specified, framework, source, samples, settings)
+    loaded_with = under_load(specified, source, samples, settings)
     recorded = _recorded(here, samples, ran, recorded_load(loaded_with))
     here = msgspec.structs.replace(here, recorded=recorded)
     result = _result(path, specified, here, samples, ran, data.classes)
@@ -164,7 +171,7 @@ def _recorded(
     return Recorded(
         at=f"{now():%Y-%m-%dT%H:%M:%SZ}",
         model_sha256=here.model.sha256,
-        data_sha256=here.data.sha256,
+        data=here.data,
         framework=here.framework,
         output=here.output,
         witnesses=tuple(_name(samples, index) for index in witnesses),

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from benanza.evaluating.request import Scenario
+from benanza.evaluating.request import AtOnce, Scenario
 from benanza.pipelines.images.steps import Step
 from benanza_schemas.layer import Precision
 
@@ -45,7 +45,7 @@ class PipelineFramework(_Part, frozen=True, kw_only=True):
     version: str
     configuration: str
     precision: Precision
-    batch: Count
+    batch: AtOnce
     options: dict[str, str] = {}
 
 
@@ -91,12 +91,12 @@ class PipelineScenario(_Part, frozen=True, kw_only=True):
 
     name: Scenario
     duration_s: Positive = 10.0
-    max_batch: Count = 8
+    max_batch: AtOnce = 8
     max_wait_us: Annotated[float, msgspec.Meta(ge=0)] = 2_000.0
     limit_us: Positive | None = None
     percentile: Annotated[float, msgspec.Meta(gt=0, lt=1)] = 0.99
     rate_per_s: Positive | None = None
-    streams: Count = 8
+    streams: AtOnce = 8
     seeds: PipelineSeeds = PipelineSeeds()
 
 
@@ -143,7 +143,7 @@ class Recorded(_Part, frozen=True, kw_only=True):
 
     at: str
     model_sha256: Sha256
-    data_sha256: Sha256
+    data: PipelineData
     witnesses: tuple[str, ...]
     predictions: Sha256
     failed: Annotated[int, msgspec.Meta(ge=0)]

@@ -21,7 +21,6 @@ from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings
 from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import Limits, limits_of
-from benanza_runner.reasons import short_reason
 from benanza_schemas.events import ModelProfiled, event_id
 from benanza_schemas.layer import Precision
 
@@ -143,8 +142,6 @@ def profiled(
         )
     except ModelError as error:
         outcome = Profile(failure=str(error))
-    except (TypeError, ValueError) as error:  # no value of some type can be made up
-        outcome = Profile(failure=short_reason(f"the model's inputs can't be made up: {error}"))
     system, time = framework.system(), now()
     causes = (asked.model_id, system.system_id, configuration.name, precision, time.isoformat())
     return ModelProfiled(

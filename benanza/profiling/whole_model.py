@@ -21,6 +21,7 @@ from benanza_ingest.reading.parse import decode, inlined, subgraphs
 from benanza_ingest.resolving.bind import bind
 from benanza_ingest.states.as_written import nodes_as_written
 from benanza_runner.arrays import Array
+from benanza_runner.reasons import short_reason
 from benanza_schemas.element_types import FLOATS
 
 Arrays = dict[str, Array]
@@ -75,8 +76,16 @@ def whole_model(
     `extract` does, for inputs that can't be made up, and, if it is made of layers, for one that had
     to be skipped.
     """
-    limits = limits or Limits()
-    wired_model = wired(content, batch=batch, dims=dims or {}, limits=limits)
+    try:
+        return _whole(content, batch, dims or {}, limits or Limits())
+    except (TypeError, ValueError) as error:  # no value of some type can be made up
+        raise ModelError(short_reason(f"the model's inputs can't be made up: {error}")) from error
+
+
+def _whole(
+    content: bytes, batch: int | None, dims: Mapping[str, int], limits: Limits
+) -> WholeModel:
+    wired_model = wired(content, batch=batch, dims=dims, limits=limits)
     graph = wired_model.graph
     readers = Readers()
     nodes = nodes_as_written(graph, wired_model.states)
@@ -88,7 +97,7 @@ def whole_model(
     whole = all(layer.layer is not None for layer in wired_model.wiring.layers)
     if wired_model.binding.own is None and not (whole and is_light(file, wired_model)):
         proto = inlined(file, limits)
-        bind(proto, batch, dims or {})
+        bind(proto, batch, dims)
         weights = as_it_is(proto, wired_model, readers, limits)
     else:
         proto, weights = from_layers(file, wired_model)

@@ -105,12 +105,16 @@ class Prepared:
 
     def results(self, inputs: Sequence[Array]) -> list[Array]:
         """Runs the model for these inputs, in the order of its own, and gives copies of its results
-        on the host.
+        on the host, in float32 where they are bfloat16, which NumPy lacks.
         """
         tensors = [self.placed(torch.from_numpy(array)) for array in inputs]
         with torch.no_grad():
             found = tree_leaves(self.model(*tensors))
-        return [each.cpu().numpy().copy() for each in found if isinstance(each, torch.Tensor)]
+        tensors = [each for each in found if isinstance(each, torch.Tensor)]
+        return [
+            (each.float() if each.dtype == torch.bfloat16 else each).cpu().numpy().copy()
+            for each in tensors
+        ]
 
     def _backend(self, graph: Any, inputs: Sequence[Any]) -> Callable[..., Any]:
         compiled = compile_fx(graph, inputs, config_patches=self._configuration.options())

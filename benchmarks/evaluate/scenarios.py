@@ -10,7 +10,7 @@ greatest throughput is from the least.
 
 import argparse
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from statistics import median
@@ -68,6 +68,15 @@ def run(request: EvaluationRequest, number: int, data: Path) -> LoadedRun:
         latency_ratio=found.latency_ratio,
         throughput_share=found.throughput_share,
     )
+
+
+def ordered(
+    runs: Iterable[LoadedRun], models: Sequence[str], frameworks: Sequence[str]
+) -> list[LoadedRun]:
+    """Those of the runs that were asked for, in this order."""
+    order = list(product(models, frameworks, SCENARIOS))
+    asked = [each for each in runs if (each.model, each.framework, each.scenario) in order]
+    return sorted(asked, key=lambda each: order.index((each.model, each.framework, each.scenario)))
 
 
 def rows(runs: Iterable[LoadedRun]) -> Iterator[str]:
@@ -130,14 +139,7 @@ def main() -> None:
         done.append(run(request, number, given.data))
         with given.results.open("ab") as file:
             file.write(msgspec.json.encode(done[-1]) + b"\n")
-    order = [given.models, given.framework.split(","), list(SCENARIOS)]
-    done.sort(
-        key=lambda each: [
-            known.index(name)
-            for known, name in zip(order, (each.model, each.framework, each.scenario), strict=True)
-        ]
-    )
-    print("\n".join([HEAD, *rows(done)]))
+    print("\n".join([HEAD, *rows(ordered(done, given.models, given.framework.split(",")))]))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from benanza.commands.options import (
     print_json,
 )
 from benanza.commands.startup import settings_of
-from benanza.evaluating.request import SCENARIOS, EvaluationRequest, Scenario, Seeds
+from benanza.evaluating.request import MOST_AT_ONCE, SCENARIOS, EvaluationRequest, Scenario, Seeds
 from benanza.render.table import console
 from benanza_backbone.settings import Settings
 from benanza_schemas.element_types import PRECISIONS
@@ -75,7 +75,7 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
 )
 @click.option(
     "--max-batch",
-    type=click.IntRange(1, 1024),
+    type=click.IntRange(1, MOST_AT_ONCE),
     default=8,
     help="Up to so many samples run at once.",
     show_default=True,
@@ -102,7 +102,7 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
 )
 @click.option(
     "--streams",
-    type=click.IntRange(1, 1024),
+    type=click.IntRange(1, MOST_AT_ONCE),
     default=8,
     help="Samples in a request of multi-stream.",
     show_default=True,
@@ -147,7 +147,7 @@ def evaluate(
     With --spec it runs a pipeline of pre-processing, model and post-processing on its data set, and
     says accuracy, speed, and what differs from what the file specifies and records.
 
-    Exit status: 0 LoadGen calls the run valid, or the pipeline is as specified; 1 nothing was
+    Exit status: 0 the pipeline is as specified, and LoadGen calls the run valid; 1 nothing was
     measured, or the pipeline differs; 3 LoadGen calls the run invalid, or samples failed.
 
     \b
@@ -200,6 +200,7 @@ def _repeat(
     from benanza.pipelines.reading import write_pipeline
     from benanza.pipelines.repeat import repeat
     from benanza.render.answers.pipeline import print_pipeline
+    from benanza.writable import check_writable
 
     given = [
         name
@@ -208,6 +209,8 @@ def _repeat(
     ]
     if given:
         raise click.UsageError("--spec says what to run; beside it give only --record", ctx)
+    if record is not None:
+        check_writable(record)
     run = repeat(file, settings)
     if record is not None:
         write_pipeline(moved(run.here, file.parent, record.parent), record)
@@ -215,7 +218,9 @@ def _repeat(
         print_json(run.result)
     else:
         print_pipeline(console(sys.stdout), run.result)
-    if not run.result.agrees:
+    load = run.result.under_load
+    measured = load.evaluation.measured if load else None
+    if not run.result.agrees or (load and not measured):
         ctx.exit(FAILED)
-    if run.result.failed:
+    if run.result.failed or (measured and not measured.validity.valid):
         ctx.exit(PARTIAL)

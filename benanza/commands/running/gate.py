@@ -119,7 +119,8 @@ def gate(
     """
     from benanza.gating.gate import GateLimits
     from benanza.gating.gate import gate as check_runs
-    from benanza.gating.junit import check_writable, write_junit
+    from benanza.gating.junit import write_junit
+    from benanza.writable import check_writable
 
     if max_ratio is None and no_slower_than is None:
         raise click.UsageError("give --max-ratio, --no-slower-than, or both")

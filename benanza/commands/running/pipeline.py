@@ -6,6 +6,7 @@ import click
 
 from benanza.commands.options import Model
 from benanza.commands.startup import settings_of
+from benanza.evaluating.request import MOST_AT_ONCE
 from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.layer import Precision
 
@@ -26,7 +27,7 @@ from benanza_schemas.layer import Precision
     "--framework",
     default="onnxruntime",
     metavar="NAME",
-    help="What runs the model: onnxruntime, pytorch, or one that another package brings.",
+    help="What runs the model: onnxruntime, openvino, pytorch, or one that another package brings.",
     show_default=True,
 )
 @click.option(
@@ -38,7 +39,7 @@ from benanza_schemas.layer import Precision
 )
 @click.option(
     "--batch",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, MOST_AT_ONCE),
     default=1,
     metavar="N",
     show_default=True,

@@ -46,7 +46,8 @@ class DataSet(ABC):
         """
         all_lines = hashlib.sha256()
         for sample in self.samples:
-            all_lines.update(f"{self._digest(sample)}  {sample.label}/{sample.name}\n".encode())
+            line = f"{self._digest(sample)}  {sample.label}/{sample.name}\n"
+            all_lines.update(line.encode("utf-8", "surrogateescape"))  # file names are bytes
         return all_lines.hexdigest()
 
     def _digest(self, sample: Sample) -> str:
@@ -62,7 +63,9 @@ def chosen(data: DataSet, count: int, seed: int) -> tuple[Sample, ...]:
     """
     samples = data.samples
     if count > len(samples):
-        raise BenanzaError(f"the data set has {len(samples)} samples, fewer than {count}")
+        raise BenanzaError(
+            f"the data set has {len(samples)} samples, fewer than {count}; lower samples in [data]"
+        )
     if count == len(samples):
         return samples
     positions = np.random.Generator(np.random.PCG64(seed)).permutation(len(samples))[:count]

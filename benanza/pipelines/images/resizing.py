@@ -7,7 +7,7 @@ import numpy as np
 import onnxruntime as ort
 from onnx import TensorProto, helper
 
-from benanza.pipelines.failing import needed
+from benanza.pipelines.failing import FailedSampleError, needed
 from benanza.pipelines.images.steps import Resize
 from benanza_runner.arrays import Array
 from benanza_runner.onnx_layers.layer_model import IR_VERSION
@@ -36,13 +36,21 @@ def resize(pixels: Array, step: Resize) -> Array:
 
 
 def resized(height: int, width: int, step: Resize) -> tuple[int, int]:
-    """The height and width that an image of this size gets, at least a pixel each."""
+    """The height and width that an image of this size gets. Raises `FailedSampleError` for a long
+    image that gets more pixels by its shorter side than one may have that is decoded.
+    """
     if step.size is not None:
         return step.size
-    shorter = step.shorter or min(height, width)
-    return max(1, height * shorter // min(height, width)), max(
-        1, width * shorter // min(height, width)
-    )
+    assert step.shorter is not None, "check_steps lets no step be without both"
+    side = min(height, width)
+    height, width = height * step.shorter // side, width * step.shorter // side
+    most = needed("PIL.Image", "pillow").MAX_IMAGE_PIXELS
+    if height * width > most:
+        raise FailedSampleError(
+            f"at {step.shorter} pixels of the shorter side it becomes {width} x {height}, more "
+            f"than Pillow's limit of {most:,} pixels; give resize a size"
+        )
+    return height, width
 
 
 def _by_pillow(pixels: Array, step: Resize, height: int, width: int) -> Array:

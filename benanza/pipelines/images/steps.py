@@ -12,7 +12,7 @@ import msgspec
 Size = Annotated[int, msgspec.Meta(ge=1, le=16_384)]
 """Of a side, in pixels."""
 
-Numbers = float | tuple[float, ...]
+Numbers = float | Annotated[tuple[float, ...], msgspec.Meta(min_length=1)]
 """One for all channels, or one for each."""
 
 ElementType = Literal["uint8", "float16", "float32"]
@@ -148,6 +148,8 @@ def check_steps(steps: Sequence[Step]) -> None:
                 _check_resize(position, step, kind)
             case Cast():
                 kind = step.to
+            case Layout() if laid_out:
+                raise StepError(position, "step", "lay an image out once")
             case Layout():
                 laid_out = True
             case Normalise() if _has_zero(step.std):

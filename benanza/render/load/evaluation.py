@@ -9,7 +9,6 @@ from rich.text import Text
 from benanza.evaluating.results import EvaluatedModel, Evaluation, MeasuredLoad, Percentiles
 from benanza.render.table import Column, html, printable, table
 from benanza.render.units import TimeUnit, plural, time_unit
-from benanza_backbone.pasteable import pasteable
 
 
 def print_evaluation(console: Console, model: EvaluatedModel) -> None:
@@ -126,10 +125,6 @@ def _notes(model: EvaluatedModel) -> Iterator[str]:
     for name, figure in evaluation.metrics.items():
         yield f"{name}: {figure:.4g}"
     if model.without_bound:
-        request = evaluation.request
-        batch = request.streams if request.scenario == "multi-stream" else 1
-        dims = [word for name, size in request.dims.items() for word in ("--dim", f"{name}={size}")]
-        run = pasteable("benanza", "run", request.model, "--batch", str(batch), *dims)
-        yield f"{model.without_bound}; say: {run}"
+        yield model.without_bound
     if evaluation.slowed_by:
         yield f"slowed down by {evaluation.slowed_by}: repeat it on an idle machine"

@@ -4,17 +4,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
 pytest.importorskip("mlperf_loadgen")
 
 from benanza.evaluating import evaluate as module
+from benanza.evaluating.beside import beside
 from benanza.evaluating.evaluate import evaluated
 from benanza.evaluating.request import EvaluationRequest, Scenario
-from benanza.evaluating.results import Evaluation, MeasuredLoad
+from benanza.evaluating.results import Evaluation, MeasuredLoad, Tried
 from benanza.evaluating.samples import SampleSource
+from benanza.evaluating.serving import _none_keeps
+from benanza.installation.configured import configured_log, known_store
 from benanza.profiling.whole_model import Arrays
+from benanza.settings import load
 from benanza_backbone.errors import BenanzaError
 from benanza_runner.arrays import Array
 from tests.ingest.onnx_text import content
@@ -116,6 +121,28 @@ def test_samples_say_what_the_results_are_worth(model: str) -> None:
     assert found.samples == "ten numbers"
     assert found.measured is not None
     assert found.measured.prepare_us > 0
+
+
+@pytest.mark.parametrize(
+    ("scenario", "size"), [("single-stream", "1"), ("multi-stream", "4"), ("offline", "8")]
+)
+def test_without_a_bound_it_says_how_to_have_one(
+    model: str, scenario: Scenario, size: str, tmp_path: Path
+) -> None:
+    found, _ = run(model, scenario, streams=4)
+    alike = [msgspec.structs.replace(times, median_us=1.0) for times in found.service]
+    found = msgspec.structs.replace(found, service=tuple(alike))
+    settings = load(tmp_path / "data")
+    with configured_log(settings), known_store(settings) as store:
+        said = beside(store, found).without_bound
+    assert said.startswith("no full bound of it is known on this device")
+    assert said.endswith(f"; say: benanza run {model} --batch {size} --precision fp32")
+
+
+def test_a_rate_that_none_keeps_is_said_by_the_percentile_that_was_asked_for() -> None:
+    said = _none_keeps(0.9, 2_000.0, [Tried(rate_per_s=1.0, p99_us=3_000.0, valid=False)])
+    assert "90.0% within 2.00 ms: at 1.0 requests/s 99.0% were answered within 3.00 ms" in said
+    assert "limit_us" in said
 
 
 def test_what_can_t_be_run_says_why(model: str) -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from benanza.onnxruntime import framework
+from benanza.onnxruntime.options import ON_GPU
 from benanza.profiling.framework import Framework, framework_named
 from benanza.profiling.whole_model import whole_model
 from benanza_backbone.errors import BenanzaError
@@ -61,6 +62,26 @@ def test_another_precision_needs_another_export_on_the_cpu(cpu: Framework) -> No
 
 
 @pytest.mark.gpu
+def test_a_cuda_graph_is_not_loaded_as_it_has_inputs_of_its_own(cpu: Framework) -> None:
+    captured = next(each for each in ON_GPU if each.name == "CUDA graph")
+    with pytest.raises(BenanzaError, match="inputs of its own: take 'bound to the GPU'"):
+        cpu.load(small_model(), "fp32", captured)
+
+
+def test_what_fails_at_the_first_run_isn_t_loaded(cpu: Framework) -> None:
+    net = """
+        g (int64[1] x) => (float[1] y) {
+            data = Constant <value = float[2] {1, 2}> ()
+            far = Constant <value = int64[1] {100}> ()
+            at = Add(x, far)
+            y = Gather(data, at)
+        }
+    """
+    model = whole_model(content(net))
+    with pytest.raises(BenanzaError, match="out of data bounds"):
+        cpu.load(model, "fp32", cpu.configurations()[0])
+
+
 def test_a_gpu_copies_inputs_and_outputs_that_are_not_bound(gpu: Framework) -> None:
     found = {each.name: gpu.profile(small_model(), "fp16", each) for each in gpu.configurations()}
     assert {name: each.failure for name, each in found.items() if each.failure} == {}

@@ -86,6 +86,18 @@ def test_it_reads_types_that_numpy_lacks(tmp_path: Path) -> None:
     assert np.array_equal(found, model.inputs["x"].astype(np.float32))
 
 
+def test_it_takes_inputs_without_axes_and_of_any_strides(tmp_path: Path) -> None:
+    model = whole_model(content("g (float x, float[2, 3] y) => (float[2, 3] z) { z = Mul(x, y) }"))
+    core, properties = ov.Core(), {PRECISION_HINT: ov.Type.f32}
+    compiled = Compiled(core, read(core, model, tmp_path), model.inputs, properties)
+    columns = np.arange(6, dtype=np.float32).reshape(3, 2).T
+    (found,) = compiled.results({"x": np.array(2, np.float32), "y": columns})
+    assert np.array_equal(found, 2 * columns)
+    compiled.run()  # it reads the copy of the columns, which has to live as long
+    again = compiled.request.get_tensor("z").data
+    assert np.array_equal(again, 2 * columns)
+
+
 def test_its_calls_join_what_it_fuses_and_convert_layouts() -> None:
     found = {call.op: call.layers for call in _profiled().calls}
     assert {0, 1} <= set(found["Convolution"])

@@ -60,6 +60,10 @@ WRONG = {
         _with("batch = 7", 'batch = "7"'),
         ('batch = "7"', "framework.batch: Expected `int`, got `str`"),
     ),
+    "a batch beyond all memory": (
+        _with("batch = 7", "batch = 1_025"),
+        ("batch = 1_025", "framework.batch: Expected `int` <= 1024"),
+    ),
     "a wrong metric": (_with('"top-5"', '"mean"'), ("metrics = [", "metrics[2]: Expected `str`")),
     "a wrong version": (
         _with("version = 1", "version = 2"),
@@ -68,6 +72,10 @@ WRONG = {
     "another's interpolation": (
         _with("antialias = true", "antialias = false"),
         ('interpolation = "linear"', "pillow has linear with corners half_pixel, antialias true"),
+    ),
+    "no numbers": (
+        _with("mean = 0.5", "mean = []"),
+        ("mean = []", "steps[5].mean: Expected `array` of length >= 1"),
     ),
     "both sizes": (
         _with("shorter = 36", "shorter = 36\nsize = [32, 32]"),
@@ -165,6 +173,7 @@ RESIZE = Resize(
         ((Decode(library="opencv", colours="RGB", jpeg="fast"),), 0, "opencv has no fast JPEG"),
         ((DECODE, Cast(to="float32"), RESIZE), 2, "resize takes uint8, and gets float32"),
         ((DECODE, Layout(to="NCHW"), CentreCrop(size=(8, 8))), 2, "put centre-crop before layout"),
+        ((DECODE, Layout(to="NCHW"), Layout(to="NHWC")), 2, "lay an image out once"),
         ((DECODE, Normalise(std=(1.0, 0.0, 1.0))), 1, "std can't be 0"),
     ],
 )

@@ -107,7 +107,7 @@ def test_pitfalls_cost_accuracy_as_they_must(injected: dict[str, RepeatedPipelin
     assert all(right[what].differs for what in ("order", "layout", "crop", "truncated"))
     assert not any(right[what].differs for what in ("decoder", "interpolation"))
     assert injected["offset"].same_predictions, "the scores are those of before"
-    assert not injected["interpolation"].same_predictions or right["interpolation"].right
+    assert not injected["interpolation"].same_predictions
 
 
 def test_a_layout_that_the_model_refuses_fails_all_samples_with_the_reason(
@@ -156,6 +156,16 @@ def test_what_nobody_wrote_down_is_found_by_the_digests(
     assert [each.what.split(" ")[0] for each in result.changed] == ["what"]
 
 
+def test_other_samples_of_the_data_set_are_a_change(
+    recorded: PipelineSpecification, tmp_path: Path
+) -> None:
+    data = replaced(recorded.data, samples=30, seed=1)
+    result = ran(replaced(recorded, data=data), tmp_path / "p.toml").result
+    said = {each.what: (each.specified, each.found) for each in result.changed}
+    assert said == {"data.samples": ("30", "40"), "data.seed": ("1", "0")}
+    assert result.differences == ()
+
+
 def test_failed_samples_are_counted_and_named(
     recorded: PipelineSpecification, tmp_path: Path
 ) -> None:
@@ -174,7 +184,8 @@ def test_failed_samples_are_counted_and_named(
     assert result.accuracies[0].samples == 10
     assert result.accuracies[0].right <= 8
     assert [each.what for each in result.differences] == ["data.sha256"]
-    assert (result.changed, result.pitfalls) == ((), ()), "other files have other digests"
+    assert [each.what for each in result.changed] == ["data.samples"]
+    assert result.pitfalls == (), "other files have other digests"
     assert not result.agrees
 
 
@@ -215,7 +226,9 @@ def test_what_can_t_be_run_is_said(recorded: PipelineSpecification, tmp_path: Pa
     framework = replaced(recorded.framework, configuration="fastest")
     with pytest.raises(BenanzaError, match="no configuration 'fastest' here; it has default"):
         ran(replaced(recorded, framework=framework), file)
-    with pytest.raises(BenanzaError, match="the data set has 40 samples, fewer than 41"):
+    with pytest.raises(
+        BenanzaError, match="the data set has 40 samples, fewer than 41; lower samples"
+    ):
         ran(replaced(recorded, data=replaced(recorded.data, samples=41)), file)
     with pytest.raises(BenanzaError, match="there is no framework 'none'"):
         ran(replaced(recorded, framework=replaced(recorded.framework, name="none")), file)

@@ -5,6 +5,7 @@ import onnxruntime as ort
 import pytest
 from onnx import numpy_helper
 
+from benanza.profiling.made_up import Readers
 from benanza.profiling.whole_model import WholeModel, positions_in, whole_model
 from benanza.pytorch.metadata import MODEL, NODE
 from benanza_ingest.errors import ModelError
@@ -307,3 +308,15 @@ def test_indices_that_the_file_lacks_are_in_range_also_behind_other_operators() 
     found = whole_model(content(text))
     session = Session(found.proto, found.weights, found.inputs, CPU, threads=1)
     assert session.call().us > 0
+
+
+@pytest.mark.parametrize("kind", [TypeError, ValueError])
+def test_a_value_that_can_t_be_made_up_is_said_of_the_model(
+    kind: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unknown(*_: object) -> None:
+        raise kind("no such type")
+
+    monkeypatch.setattr(Readers, "input", unknown)
+    with pytest.raises(ModelError, match="the model's inputs can't be made up: no such type"):
+        whole_model(content("g (float[4] x) => (float[4] y) { y = Relu(x) }"))

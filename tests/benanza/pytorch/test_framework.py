@@ -17,7 +17,10 @@ from tests.ingest.onnx_text import content
 
 need_pytorch()
 
+import torch  # noqa: E402
+
 from benanza.pytorch.framework import PyTorchFramework  # noqa: E402
+from benanza.pytorch.prepared import Prepared, TorchConfiguration  # noqa: E402
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -135,6 +138,15 @@ def test_what_pytorch_raises_is_a_failure(pytorch: PyTorchFramework, tiny: Whole
 
 
 @pytest.mark.skipif(bool(nvidia.gpu().name), reason="a GPU has them all")
+def test_results_of_a_type_that_numpy_lacks_are_floats() -> None:
+    eager = TorchConfiguration(nhwc=False, compiled=False)
+    inputs = [torch.ones(2, 3)]
+    prepared = Prepared(eager, torch.nn.Identity(), inputs, "cpu", torch.bfloat16)
+    (found,) = prepared.results([np.full((2, 3), 0.5, np.float32)])
+    assert found.dtype == np.float32
+    assert (found == 0.5).all()
+
+
 def test_a_processor_has_fp32_only(pytorch: PyTorchFramework, tiny: WholeModel) -> None:
     assert "--precision fp32" in profiled(pytorch, tiny, "eager", "fp16").failure
 

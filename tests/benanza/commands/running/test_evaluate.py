@@ -50,3 +50,5 @@ def test_bad_input_is_one_line_that_says_what_to_do(benanza: Benanza, data: Path
     assert "export it at fp16" in done.stdout
     with pytest.raises(api.BenanzaError, match="scenario can't be 'batch'; give 'single-stream'"):
         api.evaluate(MODEL, scenario="batch", data=data)  # type: ignore[arg-type]
+    with pytest.raises(api.BenanzaError, match="streams can't be 2000; give a whole number up to"):
+        api.evaluate(MODEL, scenario="multi-stream", streams=2_000, data=data)

@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from benanza.commands.options import FAILED, PARTIAL
+from benanza.evaluating import evaluate
+from benanza_backbone.errors import BenanzaError
 from tests.benanza.conftest import Benanza
 from tests.benanza.pipelines.conftest import DIGITS
 
@@ -41,6 +44,38 @@ def test_a_draft_is_run_recorded_and_repeated(benanza: Benanza, tmp_path: Path) 
     assert "pitfall: swapped colour channels: specified BGR, recorded RGB" in done.stdout
     assert "differs from the recorded" in done.stdout
     assert "  steps[1]: decode library=pillow colours=BGR jpeg=exact | decode" in done.stdout
+
+
+def test_a_scenario_that_is_not_valid_sets_the_status_and_accuracy_is_kept(
+    benanza: Benanza, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario = '[scenario]\nname = "server"\nduration_s = 0.05\nmax_batch = 1\n'
+    slow = "rate_per_s = 5_000.0\nlimit_us = 1.0\n"
+    spec, recorded = tmp_path / "pipeline.toml", tmp_path / "recorded.toml"
+    spec.write_text("\n".join((benanza("pipeline", MODEL, IMAGES).stdout, scenario, slow)))
+    arguments = ("evaluate", "--spec", spec, "--record", recorded)
+    monkeypatch.setattr(evaluate, "SERVICE_S", 0.01)
+    done = benanza(*arguments)
+    assert done.returncode == PARTIAL
+    assert "LoadGen: INVALID" in done.stdout
+    assert "[recorded.under_load]" in recorded.read_text()
+
+    def no_memory(*_: object) -> None:
+        raise BenanzaError("no memory is left")
+
+    monkeypatch.setattr(evaluate, "load_sizes", no_memory)
+    done = benanza(*arguments)
+    assert done.returncode == FAILED
+    assert "of 40 right" in done.stdout
+    assert "no memory is left" in done.stdout
+    assert "[recorded.speed]" in recorded.read_text()
+    assert "under_load" not in recorded.read_text()
+
+
+def test_a_record_that_can_t_be_written_is_said_before_anything_runs(benanza: Benanza) -> None:
+    done = benanza("evaluate", "--spec", __file__, "--record", "/dev/null/recorded.toml")
+    assert done.returncode == 1
+    assert "can't write /dev/null/recorded.toml" in done.stderr
 
 
 @pytest.mark.parametrize(

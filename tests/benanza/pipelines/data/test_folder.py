@@ -1,6 +1,7 @@
 """Folders of images as data sets."""
 
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,19 @@ def test_the_digest_is_of_what_sha256sum_prints(folder: Path) -> None:
     assert data.sha256 == hashlib.sha256(lines.encode()).hexdigest()
     (folder / "b" / "2.jpg").rename(folder / "a" / "4.jpg")
     assert ImageFolder(folder).sha256 != data.sha256
+
+
+def test_names_that_are_not_unicode_are_in_the_digest_as_their_bytes(folder: Path) -> None:
+    (folder / "a" / "3.jpg").rename(folder / os.fsdecode(b"a/\xe9.jpg"))
+    names = (b"a/1.jpg", b"a/2.jpg", b"a/\xe9.jpg", b"b/1.jpg", b"b/2.jpg")
+    files = [folder / os.fsdecode(name) for name in names]
+    digests = [
+        hashlib.sha256(file.read_bytes()).hexdigest() if file.exists() else "-" * 64
+        for file in files
+    ]
+    lines = [f"{digest}  ".encode() + name for digest, name in zip(digests, names, strict=True)]
+    expected = hashlib.sha256(b"".join(line + b"\n" for line in lines)).hexdigest()
+    assert ImageFolder(folder).sha256 == expected
 
 
 def test_what_is_no_folder_of_classes_is_said(folder: Path) -> None:

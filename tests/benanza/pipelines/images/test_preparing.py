@@ -85,6 +85,26 @@ def test_damaged_files_fail_with_a_reason(library: str, monkeypatch: pytest.Monk
         decode(JPEG, step)
 
 
+@pytest.mark.parametrize("library", ["pillow", "opencv", "simplejpeg"])
+@pytest.mark.parametrize("kind", ["EPS", "PPM", "TGA"])
+def test_files_of_other_kinds_reach_no_plugin_of_pillow(library: str, kind: str) -> None:
+    with pytest.raises(FailedSampleError, match="no image of JPEG, PNG, WEBP, BMP, GIF, TIFF"):
+        decode(encoded(photograph(), kind), _decode(library, colours="RGB"))
+
+
+def test_whatever_a_plugin_raises_fails_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    def damaged(*_: object, **others: object) -> None:
+        raise NotImplementedError("no such compression")
+
+    opened = Image.open(io.BytesIO(encoded(photograph(), "TIFF")))
+    monkeypatch.setattr(type(opened), "load", damaged)
+    with pytest.raises(FailedSampleError, match="damaged: no such compression"):
+        decode(encoded(photograph(), "TIFF"), PILLOW)
+    monkeypatch.setattr(Image, "open", damaged)
+    with pytest.raises(FailedSampleError, match="can't be read: no such compression"):
+        decode(JPEG, PILLOW)
+
+
 def _decode(library: str, **fields: str) -> Decode:
     return msgspec.convert({"step": "decode", "library": library, **fields}, Decode)
 
@@ -141,6 +161,14 @@ def test_the_shorter_side_decides_and_the_longer_is_rounded_down() -> None:
     )
     assert [resized(36, 52, step), resized(52, 36, step)] == [(10, 14), (14, 10)]
     assert resized(1, 1, step) == (10, 10)
+
+
+@pytest.mark.parametrize("library", ["pillow", "opencv", "onnx"])
+def test_a_long_image_is_not_made_huge_by_its_shorter_side(library: str) -> None:
+    fields = {"library": library, "interpolation": "nearest", "corners": "half_pixel"}
+    step = msgspec.convert({"step": "resize", "antialias": False, "shorter": 256, **fields}, Resize)
+    with pytest.raises(FailedSampleError, match=r"15360000 x 256, .* give resize a size"):
+        resize(np.zeros((1, 60_000, 3), np.uint8), step)
 
 
 def test_the_order_of_steps_is_that_of_execution() -> None:

@@ -83,13 +83,13 @@ class RememberingStore(Store):
         """The rows that a statement returns, as `Store.query` does."""
         question = _digest(msgspec.json.encode([sql, parameters or {}]))
         if (rows := self._answers.get(question)) is None:
-            store = self.open()
+            store = self.store()
             rows = store.query(sql, parameters)
             if not (store.seal and store.seal.doubtful):
                 self._answers.put(question, rows)
         return rows
 
-    def open(self) -> Store:
+    def store(self) -> Store:
         """The store itself, opened if it wasn't."""
         if self._store is None:
             self._store = self._open()

@@ -121,7 +121,7 @@ def _remembering(
         return opened()
     store = RememberingStore(opened, KnownAnswers(folder, settings.event_log))
     if at_once:
-        store.open()
+        store.store()
     return store
 
 

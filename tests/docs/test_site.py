@@ -83,11 +83,11 @@ def test_broken_links_fail_the_build(tmp_path: Path) -> None:
     for page in (tmp_path / "docs" / "reference").glob("*.md"):
         page.write_text("# Reference\n")
     broken = ("nowhere.md", "glossary.md#nothing", "../benanza/nowhere.py", "../NOWHERE.md")
-    with (tmp_path / "docs" / "index.md").open("a") as page:
-        page.writelines(f"\n[broken]({target})\n" for target in broken)
+    with (tmp_path / "docs" / "index.md").open("a") as index:
+        index.writelines(f"\n[broken]({target})\n" for target in broken)
     built = build(tmp_path, tmp_path / "site")
     assert built.returncode != 0
-    assert f"Aborted with {len(broken)} warnings in strict mode!" in built.stderr, built.stderr
+    assert built.stderr.count("WARNING") == len(broken), "nothing else fails it"
     for target in broken:
         assert f"'{target}'" in built.stderr, built.stderr
 

@@ -226,8 +226,9 @@ def _chosen(
 ) -> CoverPlan:
     """The plan of these choices."""
     layouts = np.full(len(blocks.numbers), FIRST, np.intp)
+    rows = measurements.layouts
     for index, layout in laid_out.choices:
-        layouts[places.places[index].positions[-1]] = measurements.layouts[layout]
+        layouts[places.places[index].positions[-1]] = rows[layout]
     numbers = blocks.numbers
     reads_first = measurements.of("only_writes")[layouts, numbers] == 1
     read = np.where(reads_first, FIRST, layouts)

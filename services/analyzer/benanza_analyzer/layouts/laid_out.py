@@ -38,9 +38,24 @@ RIVALS = 3
 Choice = tuple[int, int]
 """A place, as its index, and the layout of its feature maps."""
 
-_Link: TypeAlias = "tuple[int, int, _Link] | None"
+_States: TypeAlias = tuple[tuple[int, int], ...]
+"""States, each with what its choices cost above those of the cheapest one."""
+
+_Link = tuple[int, Choice | None]
+"""The state before that another one comes from, by its place, and by which choice, if by one."""
+
+_Links: TypeAlias = tuple[_Link, ...]
 _State = tuple[int, _Link]
-"""What the choices up to here cost, and these."""
+"""What the choices up to here cost, and the last one."""
+
+
+class _Passed(NamedTuple):
+    """How a pass went on at a position: what that depends on, and the states that came of it, with
+    their links and what the cheapest of them cost more.
+    """
+
+    given: tuple[object, ...]
+    found: tuple[_States, _Links, int]
 
 
 class Costs(NamedTuple):
@@ -83,22 +98,39 @@ def cheapest_choices(
     are too many states; another one leaves some out.
     """
     places = places_of(model, accounting, len(costs.conversions[0]))
-    passing = _Pass(places, costs, without)
-    states: dict[int, _State] = {0: (0, None)}
-    complete = True
+    passed = _passed(model, accounting, len(costs.conversions[0]), len(costs.times))
+    passing = _Pass(places, costs, without, passed)
+    states: _States = ((0, 0),)
+    cost, complete = 0, True
+    taken: list[_Links] = []
     for row in range(len(places.ending) - 1, -1, -1):
-        states = passing.after(row, states)
+        states, links, more = passing.after(row, states)
+        cost += more
         if gives_up and len(states) > MOST_STATES:
             return None
         if len(states) > KEPT_STATES:
             complete = False
-            states = passing.promising(row, states)
-    cost, link = min(states.values(), key=lambda state: state[0])
+            kept = passing.promising(row, states)
+            states, links = tuple([states[at] for at in kept]), tuple([links[at] for at in kept])
+        taken.append(links)
+    at = min(range(len(states)), key=lambda at: states[at][1])
+    cost += states[at][1]
     choices = []
-    while link is not None:
-        index, layout, link = link
-        choices.append((index, layout))
+    for links in reversed(taken):
+        at, choice = links[at]
+        if choice is not None:
+            choices.append(choice)
     return cost, LaidOut(choices, complete)
+
+
+@lru_cache(maxsize=128)
+def _passed(
+    model: Architecture, accounting: Accounting, layouts: int, size: int
+) -> dict[int, _Passed]:
+    """What the last passes over the model remember, by position. A measurement changes few places,
+    and what states cost above the cheapest one is soon the same again.
+    """
+    return {}
 
 
 class _Step(NamedTuple):
@@ -127,8 +159,15 @@ class _Step(NamedTuple):
 class _Pass:
     """A pass over a model, whose states are bits (`places`)."""
 
-    def __init__(self, places: PlacedBlocks, costs: Costs, without: frozenset[int]) -> None:
+    def __init__(
+        self,
+        places: PlacedBlocks,
+        costs: Costs,
+        without: frozenset[int],
+        passed: dict[int, _Passed],
+    ) -> None:
         self._places, self._costs, self._without = places, costs, without
+        self._passed = passed
         bits = self._bits = places.bits
         size = len(places.ending)
         self._most = [0] * size
@@ -142,16 +181,40 @@ class _Pass:
         self._covered = bits.at(size - 1, range(size))
         self._alone = [min(us for us in times if us is not None) for times in costs.times[:size]]
 
-    def after(self, row: int, states: dict[int, _State]) -> dict[int, _State]:
+    def after(self, row: int, states: _States) -> tuple[_States, _Links, int]:
+        """The states where this position is covered, too, each with where it comes from, and what
+        the cheapest one cost more.
+        """
+        costs, places = self._costs, self._places
+        here = [
+            (index, costs.times[index], costs.conversions[index], costs.reads_first[index])
+            for index in places.ending[row]
+            if index < len(costs.times) and index not in self._without
+        ]
+        given = states, here, costs.noted[row], self._most[places.reached[row] : row + 1]
+        passed = self._passed.get(row)
+        if passed is not None and passed.given == given:
+            return passed.found
+        following = self._following(row, states)
+        least = min(cost for cost, _ in following.values())
+        found = (
+            tuple([(key, cost - least) for key, (cost, _) in following.items()]),
+            tuple([link for _, link in following.values()]),
+            least,
+        )
+        self._passed[row] = _Passed(given, found)
+        return found
+
+    def _following(self, row: int, states: _States) -> dict[int, _State]:
         """The cheapest choices for each state, where this position is covered, too."""
         each = self._bits.each
         steps = list(self._steps(row))
         following: dict[int, _State] = {}
-        for state, (cost, link) in states.items():
+        for at, (state, cost) in enumerate(states):
             if state & 1:
                 key = state >> each
                 if key not in following or cost < following[key][0]:
-                    following[key] = cost, link
+                    following[key] = cost, (at, None)
                 continue
             for step in steps:
                 members, shared, needed, foreign, kept, added, more, index, layout, _, known = step
@@ -166,7 +229,7 @@ class _Pass:
                 key = (state & kept | added | again) >> each
                 total = cost + more + conversions
                 if key not in following or total < following[key][0]:
-                    following[key] = total, (index, layout, link)
+                    following[key] = total, (at, (index, layout))
         return (
             self._without_needless(row, following) if len(following) > COMPARED_FROM else following
         )
@@ -256,20 +319,22 @@ class _Pass:
                     alike.append((key, state[0]))
         return kept
 
-    def promising(self, row: int, states: dict[int, _State]) -> dict[int, _State]:
-        """The states that cost least, less what the layers that they cover already cost alone."""
+    def promising(self, row: int, states: _States) -> list[int]:
+        """The places of the states that cost least, less what the layers that they cover already
+        cost alone.
+        """
         each = self._bits.each
 
-        def promise(item: tuple[int, _State]) -> int:
-            covered = item[0] & self._covered
-            cost = item[1][0]
+        def promise(at: int) -> int:
+            key, cost = states[at]
+            covered = key & self._covered
             while covered:
                 place = (covered.bit_length() - 1) // each
                 cost -= self._alone[row - 1 - place]
                 covered &= ~(1 << place * each)
             return cost
 
-        return dict(sorted(states.items(), key=promise)[:KEPT_STATES])
+        return sorted(range(len(states)), key=promise)[:KEPT_STATES]
 
 
 def ways(layout: int, wanted: Iterable[int]) -> set[int]:

@@ -81,7 +81,8 @@ class PlacedBlocks(NamedTuple):
 
     `numbers` holds the number of each. `ending` holds for each position the places that end there.
     `read` and `readers` hold for each position those that it reads, and that read it. `early` are
-    the positions that are early in some group.
+    the positions that are early in some group. `reached` holds for each position the earliest one
+    that it or a later one reads, or shares a group with: bits of no earlier one are set there.
     """
 
     bits: Bits
@@ -91,6 +92,7 @@ class PlacedBlocks(NamedTuple):
     read: tuple[tuple[int, ...], ...]
     readers: tuple[tuple[int, ...], ...]
     early: frozenset[int]
+    reached: tuple[int, ...]
 
 
 @lru_cache(maxsize=64)
@@ -123,6 +125,13 @@ def places_of(model: Architecture, accounting: Accounting, layouts: int) -> Plac
     ending: list[list[int]] = [[] for _ in range(size)]
     for index, place in enumerate(places):
         ending[place.positions[-1]].append(index)
+    reached = list(range(size))
+    for end in range(size - 1, -1, -1):
+        firsts = [places[index].positions[0] for index in ending[end]]
+        reads = [
+            source for index in ending[end] for p in places[index].positions for source in read[p]
+        ]
+        reached[end] = min([*reached[end : end + 2], *firsts, *reads])
     return PlacedBlocks(
         bits,
         tuple(places),
@@ -131,6 +140,7 @@ def places_of(model: Architecture, accounting: Accounting, layouts: int) -> Plac
         tuple(map(tuple, read)),
         tuple(map(tuple, readers)),
         early,
+        tuple(reached),
     )
 
 

@@ -9,7 +9,7 @@ from benanza.evaluating.request import EvaluationRequest
 from benanza.evaluating.results import EvaluatedModel, Evaluation
 from benanza.evaluating.samples import SampleSource
 from benanza.installation.configured import configured_log, known_store
-from benanza.spans.trace import Trace
+from benanza.spans.trace import SpanTrace
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings
@@ -20,7 +20,7 @@ from benanza_schemas.limits import MAX_REASON_LENGTH
 NO_AGENT = "0" * 32
 
 
-Tell = Callable[[Trace], None]
+Tell = Callable[[SpanTrace], None]
 """Takes the trace of an evaluation."""
 
 

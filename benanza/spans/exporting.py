@@ -6,7 +6,7 @@ of OpenTelemetry is imported where they don't ask for it, as that takes a while.
 
 from collections.abc import Mapping
 
-from benanza.spans.trace import Trace
+from benanza.spans.trace import SpanTrace
 from benanza_backbone.errors import BenanzaError
 
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
@@ -22,7 +22,7 @@ def is_on(environ: Mapping[str, str]) -> bool:
     return "otlp" in exporters or (not exporters and any(environ.get(name) for name in ENDPOINTS))
 
 
-def export_asked(trace: Trace, environ: Mapping[str, str]) -> None:
+def export_asked(trace: SpanTrace, environ: Mapping[str, str]) -> None:
     """Exports the trace if `is_on`. Raises `BenanzaError` without the extra `otlp`, for a protocol
     other than `http/protobuf`, and if no collector takes it.
     """

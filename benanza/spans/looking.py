@@ -20,13 +20,15 @@ Level = Literal["layers", "kernels"]
 """What the framework's profiler tells below its own call; kernels run on a GPU alone."""
 
 REQUESTS = 10
+FIRST_REQUESTS = 2
+"""These don't count: caches and threads are those of another session before."""
 
 
 class LookedAt(NamedTuple):
     """Requests that were looked into at a level: the steps of each and its calls. `unobserved_us`
-    is what the same request took without anybody looking, in the median, and `looking_us` by how
-    much longer it took so: the quartiles of all pairs. `failure` says why it could not be looked
-    at.
+    is what the same request took without anybody looking, before and after that, in the median, and
+    `looking_us` by how much longer it took so, in quartiles. `failure` says why it could not be
+    looked at.
     """
 
     level: Level
@@ -62,26 +64,25 @@ def _looked(
     indices = [0] * batch
     pipeline.load([0])
     configuration = framework.configurations()[0]
+    # Not in turns with those that are looked into: a GPU's profiler sees all of a process.
+    unobserved = _answers(pipeline, indices, REQUESTS // 2)
     with framework.observe(model, precision, configuration, gpu=level == "kernels") as observed:
         loaded = LoadedModel(batch, observed.run, model.inputs)
         sizes = [loaded] if batch == 1 else [pipeline.model.at(1), loaded]
         observing = Pipeline(BatchedModel(sizes), pipeline.source)
         observing.load([0])
-        # In turns, so that what else the machine does meanwhile is in both.
-        pairs = [(_second(pipeline, indices), _second(observing, indices)) for _ in range(REQUESTS)]
-        runs = observed.runs()[1::2]
-    times_us = np.array([[_us(answered) for answered in pair] for pair in pairs])
-    unobserved_us = float(np.median(times_us[:, 0]))
-    looking_us = np.percentile(times_us[:, 1] - times_us[:, 0], (25, 50, 75)).tolist()
-    answered = [observed_one for _, observed_one in pairs]
-    return LookedAt(level, answered, runs, unobserved_us, looking_us)
+        answered = _answers(observing, indices, REQUESTS)
+        runs = observed.runs()[FIRST_REQUESTS:]
+    unobserved += _answers(pipeline, indices, REQUESTS // 2)
+    unobserved_us = float(np.median(_times_us(unobserved)))
+    quartiles_us = np.percentile(_times_us(answered), (25, 50, 75)) - unobserved_us
+    return LookedAt(level, answered, runs, unobserved_us, quartiles_us.tolist())
 
 
-def _second(pipeline: Pipeline, indices: Sequence[int]) -> Answered:
-    """The second of two requests: caches and threads are those of the other pipeline before."""
-    pipeline.answer(indices)
-    return pipeline.answer(indices)._replace(results=[])
+def _answers(pipeline: Pipeline, indices: Sequence[int], count: int) -> list[Answered]:
+    found = [pipeline.answer(indices)._replace(results=[]) for _ in range(FIRST_REQUESTS + count)]
+    return found[FIRST_REQUESTS:]
 
 
-def _us(answered: Answered) -> float:
-    return (answered.finished_ns - answered.started_ns) / 1_000
+def _times_us(answered: Sequence[Answered]) -> list[float]:
+    return [(each.finished_ns - each.started_ns) / 1_000 for each in answered]

@@ -10,7 +10,7 @@ from benanza.evaluating.results import Evaluation
 from benanza.evaluating.under_test import AnsweredBatch
 from benanza.profiling.framework import ObservedRun
 from benanza.spans.looking import LookedAt
-from benanza.spans.trace import Attribute, Trace, TraceSpan, span_id, within
+from benanza.spans.trace import Attribute, SpanTrace, TraceSpan, span_id, within
 from benanza_schemas.events import FrameworkCall, FrameworkKernel
 
 UNDER_LOAD = "under load"
@@ -19,21 +19,31 @@ MOST_REQUESTS = 100
 """So many of the first requests under load are spans."""
 
 
-def evaluation_trace(run: EvaluationRun, trace_id: str) -> Trace:
-    """The trace, which stands on that of the model's bound.
+class Place(NamedTuple):
+    """Where an evaluation's span is in its trace: its id, and that of the span that it is in, empty
+    where it is the root.
+    """
+
+    span_id: str
+    parent: str = ""
+
+
+def evaluation_trace(run: EvaluationRun, trace_id: str, place: Place | None = None) -> SpanTrace:
+    """The trace, which stands on that of the model's bound; `place` is the root's by default.
 
     Each run is within the root: the one under load, in which nobody looked, and one for each level.
     Requests are within their runs, a batch is within the first of its requests, with its steps; the
     framework's calls are within the step `call`, and kernels within calls.
     """
     clock = _Clock.now()
+    place = place or Place(span_id(trace_id))
     runs = [
-        *_under_load(run, trace_id, clock),
-        *(_looked(looked, trace_id, clock) for looked in run.looked),
+        *_under_load(run, place.span_id, clock),
+        *(_looked(looked, place.span_id, clock) for looked in run.looked),
     ]
-    root = _root(run.evaluation, trace_id, runs, clock)
+    root = _root(run.evaluation, place, runs, clock)
     spans = [span._replace(parent=span.parent or root.span_id) for each in runs for span in each]
-    return Trace(trace_id, (root, *spans), links=(run.evaluation.model_id,))
+    return SpanTrace(trace_id, (root, *spans), links=(run.evaluation.model_id,))
 
 
 class _Clock(NamedTuple):
@@ -50,7 +60,7 @@ class _Clock(NamedTuple):
 
 
 def _root(
-    evaluation: Evaluation, trace_id: str, runs: Sequence[Sequence[TraceSpan]], clock: _Clock
+    evaluation: Evaluation, place: Place, runs: Sequence[Sequence[TraceSpan]], clock: _Clock
 ) -> TraceSpan:
     request = evaluation.request
     began_ns = round(evaluation.evaluated_at.timestamp() * 1e6) * 1_000
@@ -69,8 +79,8 @@ def _root(
         attributes["benanza.failure"] = evaluation.failure
     first_ns = min([began_ns, *(run[0].start_ns for run in runs)])
     return TraceSpan(
-        span_id(trace_id),
-        "",
+        place.span_id,
+        place.parent,
         f"evaluate {evaluation.name}",
         first_ns,
         max([now_ns, first_ns, *ends]),
@@ -79,7 +89,7 @@ def _root(
     )
 
 
-def _under_load(run: EvaluationRun, trace_id: str, clock: _Clock) -> Iterator[list[TraceSpan]]:
+def _under_load(run: EvaluationRun, root: str, clock: _Clock) -> Iterator[list[TraceSpan]]:
     if not run.batches:
         return
     measured = run.evaluation.measured
@@ -90,7 +100,7 @@ def _under_load(run: EvaluationRun, trace_id: str, clock: _Clock) -> Iterator[li
         shown.append(batch)
     first_ns = min(query.came_ns for batch in run.batches for query in batch.queries)
     whole = TraceSpan(
-        span_id(trace_id, UNDER_LOAD),
+        span_id(root, UNDER_LOAD),
         "",
         UNDER_LOAD,
         clock.at(first_ns),
@@ -160,10 +170,10 @@ def _steps(answered: Answered, identity: str, track: str, clock: _Clock) -> Iter
         )
 
 
-def _looked(looked: LookedAt, trace_id: str, clock: _Clock) -> list[TraceSpan]:
+def _looked(looked: LookedAt, root: str, clock: _Clock) -> list[TraceSpan]:
     """The run of a level, with its requests and what was seen in them."""
     track = f"looked at {looked.level}"
-    identity = span_id(trace_id, looked.level)
+    identity = span_id(root, looked.level)
     if looked.failure:
         now_ns = clock.at(time.perf_counter_ns())
         attributes = {"benanza.failure": looked.failure}

@@ -7,7 +7,7 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import Link, SpanContext, TraceFlags
 
-from benanza.spans.trace import Trace, span_id
+from benanza.spans.trace import SpanTrace, span_id
 from benanza_backbone.errors import BenanzaError
 
 AT_ONCE = 512
@@ -16,7 +16,7 @@ AT_ONCE = 512
 SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 
 
-def export(trace: Trace, exporter: SpanExporter | None = None) -> None:
+def export(trace: SpanTrace, exporter: SpanExporter | None = None) -> None:
     """Gives the trace to an exporter, by default to OTLP's over HTTP, which goes by the standard
     variables `OTEL_EXPORTER_OTLP_…`. Raises `BenanzaError` if it doesn't take it.
     """
@@ -30,25 +30,24 @@ def export(trace: Trace, exporter: SpanExporter | None = None) -> None:
             )
 
 
-def sdk_spans(trace: Trace) -> list[ReadableSpan]:
-    """The spans, with the ids that they have. The root has the links."""
+def sdk_spans(trace: SpanTrace) -> list[ReadableSpan]:
+    """The spans, with the ids that they have. The first has the links."""
     resource = _resource()
     scope = InstrumentationScope("benanza")
-    contexts = {span.span_id: _context(trace.trace_id, span.span_id) for span in trace.spans}
     links = [Link(_context(other, span_id(other))) for other in trace.links]
     return [
         ReadableSpan(
             span.name,
-            context=contexts[span.span_id],
-            parent=contexts.get(span.parent),
+            context=_context(trace.trace_id, span.span_id),
+            parent=_context(trace.trace_id, span.parent) if span.parent else None,
             resource=resource,
             attributes={"benanza.track": span.track, **span.attributes},
-            links=() if span.parent else links,
+            links=() if number else links,
             start_time=span.start_ns,
             end_time=span.end_ns,
             instrumentation_scope=scope,
         )
-        for span in trace.spans
+        for number, span in enumerate(trace.spans)
     ]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from benanza.spans.exporting import export_asked, is_on
 from benanza.spans.perfetto import perfetto
-from benanza.spans.trace import Trace
+from benanza.spans.trace import SpanTrace
 from benanza.writable import check_writable, unwritable
 
 
@@ -17,22 +17,22 @@ class TraceOutput:
     def __init__(self, path: Path | None, environ: Mapping[str, str]) -> None:
         if path is not None:
             check_writable(path)
-        self._path = path
+        self.path = path
         self._environ = environ
-        self.told: list[Trace] = []
+        self.told: list[SpanTrace] = []
 
     def is_asked(self) -> bool:
         """Whether a trace goes anywhere."""
-        return self._path is not None or is_on(self._environ)
+        return self.path is not None or is_on(self._environ)
 
-    def tell(self, trace: Trace) -> None:
-        """Writes the file. Raises `BenanzaError` if that can't be."""
+    def tell(self, trace: SpanTrace) -> None:
+        """Writes the file, with all that was told. Raises `BenanzaError` if that can't be."""
         self.told.append(trace)
-        if self._path is not None:
+        if self.path is not None:
             try:
-                self._path.write_bytes(perfetto(trace))
+                self.path.write_bytes(perfetto(self.told))
             except OSError as error:
-                raise unwritable(self._path, error) from error
+                raise unwritable(self.path, error) from error
 
     def export(self) -> None:
         """Exports what was told. Raises `BenanzaError` as `export_asked` does."""

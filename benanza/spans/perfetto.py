@@ -4,24 +4,30 @@ Source: "Trace Event Format" of the Chromium project. Slices of one row must lie
 or apart, so what overlaps with others has a row of its own.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from benanza.profiling.chrome_trace import complete_event, process_name
-from benanza.spans.trace import Trace, TraceSpan
+from benanza.spans.trace import SpanTrace, TraceSpan
 
 
-def perfetto(trace: Trace) -> bytes:
-    """The trace as JSON: each of its tracks is a process. Times count from the first span; ids and
-    when that was are in `otherData`.
+def perfetto(traces: Sequence[SpanTrace]) -> bytes:
+    """Traces as JSON: each track of each is a process. Times count from the first span of all; when
+    that was, and the traces' ids, are in `otherData`.
     """
-    events = list(_events(trace))
+    first_ns = min(span.start_ns for trace in traces for span in trace.spans)
+    events: list[dict[str, Any]] = []
+    for trace in traces:
+        processes = {event["pid"] for event in events}
+        events += _events(trace, first_ns, len(processes))
     about = {
-        "trace_id": trace.trace_id,
-        "links": list(trace.links),
-        "start_ns": min(span.start_ns for span in trace.spans),
+        "start_ns": first_ns,
+        "traces": [
+            {"trace_id": trace.trace_id, "root": trace.spans[0].name, "links": trace.links}
+            for trace in traces
+        ],
     }
     document = {"traceEvents": events, "displayTimeUnit": "ms", "otherData": about}
     return msgspec.json.encode(document)
@@ -52,16 +58,16 @@ class _Rows:
         return found
 
 
-def _events(trace: Trace) -> Iterator[dict[str, Any]]:
-    first_ns = min(span.start_ns for span in trace.spans)
+def _events(trace: SpanTrace, first_ns: int, before: int) -> Iterator[dict[str, Any]]:
+    """The events of a trace, before which there are so many processes."""
     tracks = list(dict.fromkeys(span.track for span in trace.spans))
-    for number, track in enumerate(tracks):
-        yield process_name(number, track)
+    for number, track in enumerate(tracks, before):
+        yield process_name(number, f"{track}: {trace.spans[0].name}")
     rows = {track: _Rows() for track in tracks}
     # A parent is before its children in the trace, and so it is here where both begin at once.
     for span in sorted(trace.spans, key=lambda span: span.start_ns):
         yield complete_event(
-            tracks.index(span.track),
+            before + tracks.index(span.track),
             rows[span.track].place(span),
             span.name,
             (span.start_ns - first_ns) / 1_000,

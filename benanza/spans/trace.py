@@ -29,8 +29,9 @@ class TraceSpan(NamedTuple):
     attributes: Mapping[str, Attribute] = {}
 
 
-class Trace(NamedTuple):
-    """Spans of one trace, whose id is that of an event: each after its parent, the root first.
+class SpanTrace(NamedTuple):
+    """Spans of one trace, whose id is that of an event: each after its parent. All are within the
+    first, which is the root, or within a span that somebody else tells of.
 
     `links` are the ids of other traces that it stands on.
     """

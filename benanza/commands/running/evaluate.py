@@ -224,7 +224,7 @@ def _repeat(
     traces: "TraceOutput",
 ) -> None:
     from benanza.pipelines.found import moved
-    from benanza.pipelines.reading import write_pipeline
+    from benanza.pipelines.reading import read_pipeline, write_pipeline
     from benanza.pipelines.repeat import repeat
     from benanza.render.answers.pipeline import print_pipeline
     from benanza.writable import check_writable
@@ -238,6 +238,10 @@ def _repeat(
         raise click.UsageError("--spec says what to run; beside it give only --record", ctx)
     if record is not None:
         check_writable(record)
+    if traces.path is not None and read_pipeline(file).scenario is None:
+        raise BenanzaError(
+            f"{file} has no [scenario], whose run --trace is of; add one, or leave it"
+        )
     run = repeat(file, settings, traces.tell if traces.is_asked() else None)
     if record is not None:
         write_pipeline(moved(run.here, file.parent, record.parent), record)

@@ -122,18 +122,18 @@ class FrameworkContract(ABC):
     ) -> None:
         configuration = framework.configurations()[0]
         try:
-            with framework.observe(model, "fp32", configuration, gpu=False) as observed:
-                (output,) = observed.run(model.inputs)
-                observed.run(model.inputs)
-                once, again = observed.runs()
+            observing = framework.observe(model, "fp32", configuration, gpu=False)
         except BenanzaError as error:
-            assert "\n" not in str(error)
             pytest.skip(f"it can't be observed: {error}")
+        with observing as observed:
+            (output,) = observed.run(model.inputs)
+            observed.run(model.inputs)
+            once, again = observed.runs()
         np.testing.assert_allclose(output, session(model.inputs)[0], rtol=1e-4, atol=1e-4)
         assert once.start_us + once.us <= again.start_us + ROUNDED_US
         for run in (once, again):
             ends = [call.start_us + call.median_us for call in run.calls]
-            assert 0 <= run.calls[0].start_us
+            assert run.calls[0].start_us >= 0
             assert max(ends) <= run.us + ROUNDED_US
             positions = {at for call in run.calls for at in call.layers}
             assert set(range(len(model.layers.node))) - views <= positions

@@ -10,13 +10,13 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from benanza.spans.otlp import export
 from benanza.spans.perfetto import perfetto
-from benanza.spans.trace import Trace
+from benanza.spans.trace import SpanTrace
 
 ROUNDED_US = 0.01
 """Times of slices are floats."""
 
 
-def exported(trace: Trace) -> tuple[ReadableSpan, ...]:
+def exported(trace: SpanTrace) -> tuple[ReadableSpan, ...]:
     """The spans that an exporter is given: of one trace, each once, each within its parent."""
     memory = InMemorySpanExporter()
     export(trace, memory)
@@ -39,9 +39,9 @@ def exported(trace: Trace) -> tuple[ReadableSpan, ...]:
     return spans
 
 
-def slices(trace: Trace) -> list[dict[str, Any]]:
+def slices(trace: SpanTrace) -> list[dict[str, Any]]:
     """The slices that Perfetto shows: those of a row are within each other or apart."""
-    events = json.loads(perfetto(trace))["traceEvents"]
+    events = json.loads(perfetto([trace]))["traceEvents"]
     found = [event for event in events if event["ph"] == "X"]
     rows: dict[tuple[int, int], list[dict[str, Any]]] = defaultdict(list)
     for event in found:

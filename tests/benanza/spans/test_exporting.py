@@ -6,11 +6,11 @@ import sys
 import pytest
 
 from benanza.spans.exporting import export_asked, is_on
-from benanza.spans.trace import Trace, TraceSpan, span_id, within
+from benanza.spans.trace import SpanTrace, TraceSpan, span_id, within
 from benanza_backbone.errors import BenanzaError
 
 COLLECTOR = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://localhost:4318"}
-TRACE = Trace("a" * 32, (TraceSpan(span_id("a"), "", "all", 0, 10, "here"),))
+TRACE = SpanTrace("a" * 32, (TraceSpan(span_id("a"), "", "all", 0, 10, "here"),))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from benanza.evaluating.request import EvaluationRequest, Scenario
 from benanza.render.load.trace import trace_lines
 from benanza.spans.looking import REQUESTS
 from benanza.spans.of_evaluation import MOST_REQUESTS, evaluation_trace
-from benanza.spans.trace import Trace
+from benanza.spans.trace import SpanTrace
 from benanza_ingest.limits import Limits
 from tests.benanza.evaluating.test_evaluate import NET
 from tests.benanza.spans.checking import exported, slices
@@ -44,7 +44,7 @@ def run(folder: Path, scenario: Scenario, framework: str = "onnxruntime") -> Eva
     return evaluation_run(request, None, Limits(), looks=True)
 
 
-def names_within(trace: Trace, parent: str) -> list[list[str]]:
+def names_within(trace: SpanTrace, parent: str) -> list[list[str]]:
     """The names of the spans within each span of this name."""
     around = [span.span_id for span in trace.spans if span.name == parent]
     return [[span.name for span in trace.spans if span.parent == each] for each in around]

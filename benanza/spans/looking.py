@@ -1,7 +1,7 @@
 """Looks into a few requests, one level of the stack at a time.
 
 Each level is looked at in a run of its own, so that what a profiler costs is in no figure of the
-levels above it, and is seen. Source: XSP, https://doi.org/10.1109/IPDPS47924.2020.00042.
+levels above it, and is seen. XSP (Li et al., IPDPS 2020) calls this levelled experiments.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from benanza.evaluating.batches import BatchedModel, LoadedModel
 from benanza.evaluating.pipeline import Answered, Pipeline
 from benanza.profiling.framework import Framework, ObservedRun
 from benanza.profiling.whole_model import WholeModel
-from benanza_backbone.errors import BenanzaError
+from benanza_runner.reasons import short_reason
 from benanza_schemas.layer import Precision
 
 Level = Literal["layers", "kernels"]
@@ -25,10 +25,10 @@ FIRST_REQUESTS = 2
 
 
 class LookedAt(NamedTuple):
-    """Requests that were looked into at a level: the steps of each and its calls. `unobserved_us`
-    is what the same request took without anybody looking, before and after that, in the median, and
-    `looking_us` by how much longer it took so, in quartiles. `failure` says why it could not be
-    looked at.
+    """Requests that were looked into at a level: the steps of each, and what ran in it.
+    `unobserved_us` is what the framework's call took without anybody looking, before and after
+    that, in the median, and `looking_us` by how much longer it took so, in quartiles. `failure`
+    says why it could not be looked at.
     """
 
     level: Level
@@ -49,8 +49,8 @@ def look(
     for level in levels:
         try:
             yield _looked(framework, model, precision, pipeline, batch, level)
-        except BenanzaError as error:
-            yield LookedAt(level, failure=str(error))
+        except Exception as error:  # noqa: BLE001  # the evaluation stands, whatever a profiler does
+            yield LookedAt(level, failure=short_reason(str(error) or repr(error)))
 
 
 def _looked(
@@ -74,8 +74,8 @@ def _looked(
         answered = _answers(observing, indices, REQUESTS)
         runs = observed.runs()[FIRST_REQUESTS:]
     unobserved += _answers(pipeline, indices, REQUESTS // 2)
-    unobserved_us = float(np.median(_times_us(unobserved)))
-    quartiles_us = np.percentile(_times_us(answered), (25, 50, 75)) - unobserved_us
+    unobserved_us = float(np.median(_calls_us(unobserved)))
+    quartiles_us = np.percentile(_calls_us(answered), (25, 50, 75)) - unobserved_us
     return LookedAt(level, answered, runs, unobserved_us, quartiles_us.tolist())
 
 
@@ -84,5 +84,5 @@ def _answers(pipeline: Pipeline, indices: Sequence[int], count: int) -> list[Ans
     return found[FIRST_REQUESTS:]
 
 
-def _times_us(answered: Sequence[Answered]) -> list[float]:
-    return [(each.finished_ns - each.started_ns) / 1_000 for each in answered]
+def _calls_us(answered: Sequence[Answered]) -> list[float]:
+    return [(each.ran_ns - each.prepared_ns) / 1_000 for each in answered]

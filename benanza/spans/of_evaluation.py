@@ -19,7 +19,7 @@ MOST_REQUESTS = 100
 """So many of the first requests under load are spans."""
 
 
-class Place(NamedTuple):
+class SpanPlace(NamedTuple):
     """Where an evaluation's span is in its trace: its id, and that of the span that it is in, empty
     where it is the root.
     """
@@ -28,7 +28,9 @@ class Place(NamedTuple):
     parent: str = ""
 
 
-def evaluation_trace(run: EvaluationRun, trace_id: str, place: Place | None = None) -> SpanTrace:
+def evaluation_trace(
+    run: EvaluationRun, trace_id: str, place: SpanPlace | None = None
+) -> SpanTrace:
     """The trace, which stands on that of the model's bound; `place` is the root's by default.
 
     Each run is within the root: the one under load, in which nobody looked, and one for each level.
@@ -36,7 +38,7 @@ def evaluation_trace(run: EvaluationRun, trace_id: str, place: Place | None = No
     framework's calls are within the step `call`, and kernels within calls.
     """
     clock = _Clock.now()
-    place = place or Place(span_id(trace_id))
+    place = place or SpanPlace(span_id(trace_id))
     runs = [
         *_under_load(run, place.span_id, clock),
         *(_looked(looked, place.span_id, clock) for looked in run.looked),
@@ -60,7 +62,7 @@ class _Clock(NamedTuple):
 
 
 def _root(
-    evaluation: Evaluation, place: Place, runs: Sequence[Sequence[TraceSpan]], clock: _Clock
+    evaluation: Evaluation, place: SpanPlace, runs: Sequence[Sequence[TraceSpan]], clock: _Clock
 ) -> TraceSpan:
     request = evaluation.request
     began_ns = round(evaluation.evaluated_at.timestamp() * 1e6) * 1_000
@@ -186,7 +188,7 @@ def _looked(looked: LookedAt, root: str, clock: _Clock) -> list[TraceSpan]:
         clock.at(looked.answered[-1].finished_ns),
         track,
         {
-            "benanza.request_unobserved_us": looked.unobserved_us,
+            "benanza.call_unobserved_us": looked.unobserved_us,
             "benanza.looking_us": tuple(looked.looking_us),
         },
     )

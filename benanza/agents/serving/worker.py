@@ -103,10 +103,10 @@ def _export(requested: EvaluationRequested, run: "EvaluationRun") -> None:
     """Exports the evaluation within the trace of its request, where that is asked for."""
     if not is_on(os.environ):
         return
-    from benanza.spans.of_evaluation import Place, evaluation_trace
+    from benanza.spans.of_evaluation import SpanPlace, evaluation_trace
 
     system_id = run.evaluation.system.system_id
-    place = Place(on_system(requested.event_id, system_id), span_id(requested.event_id))
+    place = SpanPlace(on_system(requested.event_id, system_id), span_id(requested.event_id))
     try:
         export_asked(evaluation_trace(run, requested.event_id, place), os.environ)
     except BenanzaError as error:

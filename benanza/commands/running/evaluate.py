@@ -239,9 +239,7 @@ def _repeat(
     if record is not None:
         check_writable(record)
     if traces.path is not None and read_pipeline(file).scenario is None:
-        raise BenanzaError(
-            f"{file} has no [scenario], whose run --trace is of; add one, or leave it"
-        )
+        raise BenanzaError(f"{file} has no [scenario], whose run --trace is of; add one")
     run = repeat(file, settings, traces.tell if traces.is_asked() else None)
     if record is not None:
         write_pipeline(moved(run.here, file.parent, record.parent), record)

@@ -14,11 +14,11 @@ def trace_lines(trace: SpanTrace) -> Iterator[str]:
         said = span.attributes
         looking = said.get("benanza.looking_us")
         if isinstance(looking, tuple):
-            unobserved = float(str(said["benanza.request_unobserved_us"]))
+            unobserved = float(str(said["benanza.call_unobserved_us"]))
             unit = time_unit([unobserved])
             low, middle, high = map(unit.format, looking)
             yield (
-                f"{span.name}: a request takes {unit.format(unobserved)} {unit.name}; looking adds "
+                f"{span.name}: a call takes {unit.format(unobserved)} {unit.name}; looking adds "
                 f"{middle} (half of {REQUESTS} times {low} to {high})"
             )
         elif "benanza.failure" in said and span.parent:

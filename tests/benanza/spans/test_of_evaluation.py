@@ -70,7 +70,7 @@ def test_an_evaluation_is_one_trace_down_to_the_framework_s_calls(tmp_path: Path
     layers = [span.attributes.get("benanza.layers") for span in trace.spans]
     assert [each for each in layers if each] == [(0,), (1,)] * REQUESTS
     (_, looking) = trace_lines(trace)
-    assert looking.startswith("looked at layers: a request takes ")
+    assert looking.startswith("looked at layers: a call takes ")
 
 
 def test_the_same_evaluation_has_the_same_spans(tmp_path: Path) -> None:

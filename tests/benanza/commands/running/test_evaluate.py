@@ -28,7 +28,7 @@ def test_a_stream_stands_beside_the_bound(benanza: Benanza, data: Path) -> None:
     done = benanza(*asked, "--format", "json")
     assert done.returncode == 0
     said, looking = without_progress(done.stderr).splitlines()
-    assert looking.startswith("looked at layers: a request takes ")
+    assert looking.startswith("looked at layers: a call takes ")
     written = json.loads(trace.read_text("utf-8"))
     slices = [event for event in written["traceEvents"] if event["ph"] == "X"]
     assert said.startswith(f"the trace {written['otherData']['traces'][0]['trace_id']} has ")

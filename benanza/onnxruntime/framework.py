@@ -143,7 +143,7 @@ class OnnxRuntimeFramework(Framework):
                 observed.first(FIRST_CALLS)
             except Exception as error:  # ONNX Runtime's errors share no narrower base
                 raise BenanzaError(_reason(error)) from error
-            if gpu:
+            if gpu and self._on_gpu:
                 observed.record(self._recorded())
             yield observed
 

@@ -138,6 +138,20 @@ class FrameworkContract(ABC):
             positions = {at for call in run.calls for at in call.layers}
             assert set(range(len(model.layers.node))) - views <= positions
 
+    def test_what_is_observed_on_a_gpu_has_kernels(
+        self, framework: Framework, model: WholeModel
+    ) -> None:
+        if not framework.system().accelerator:
+            pytest.skip("it runs on no GPU")
+        configuration = framework.configurations()[0]
+        with framework.observe(model, "fp32", configuration, gpu=True) as observed:
+            observed.run(model.inputs)
+            observed.run(model.inputs)
+            runs = observed.runs()
+        for run in runs:
+            assert any(call.kernels for call in run.calls)
+            assert all(kernel.median_us > 0 for call in run.calls for kernel in call.kernels)
+
     def test_a_session_of_what_it_refuses_says_why(
         self, framework: Framework, broken: WholeModel
     ) -> None:

@@ -9,11 +9,13 @@ pytest.importorskip("mlperf_loadgen")
 from benanza.evaluating import evaluate as module
 from benanza.evaluating.evaluate import EvaluationRun, evaluation_run
 from benanza.evaluating.request import EvaluationRequest, Scenario
+from benanza.profiling.framework import ObservedRun
 from benanza.render.load.trace import trace_lines
-from benanza.spans.looking import REQUESTS
+from benanza.spans.looking import REQUESTS, LookedAt
 from benanza.spans.of_evaluation import MOST_REQUESTS, evaluation_trace
 from benanza.spans.trace import SpanTrace
 from benanza_ingest.limits import Limits
+from benanza_schemas.events import FrameworkCall, FrameworkKernel
 from tests.benanza.evaluating.test_evaluate import NET
 from tests.benanza.spans.checking import exported, slices
 from tests.ingest.onnx_text import content
@@ -71,6 +73,22 @@ def test_an_evaluation_is_one_trace_down_to_the_framework_s_calls(tmp_path: Path
     assert [each for each in layers if each] == [(0,), (1,)] * REQUESTS
     (_, looking) = trace_lines(trace)
     assert looking.startswith("looked at layers: a call takes ")
+
+
+def test_kernels_are_within_their_calls_whatever_the_clock_of_the_gpu_says(tmp_path: Path) -> None:
+    found = run(tmp_path, "single-stream")
+    answered = found.looked[0].answered[0]
+    (seen, *_) = found.looked[0].runs
+    call_us = (answered.ran_ns - answered.prepared_ns) / 1_000
+    kernels = (FrameworkKernel("first", 0.0, 1.0), FrameworkKernel("second", 2.0, 2 * call_us))
+    call = FrameworkCall("conv", "Conv", (0,), 0.0, 1.0 + 2 * call_us, 0.0, kernels)
+    late = ObservedRun(seen.start_us + call_us, call_us, (call,))
+    for observed in (late, late._replace(start_us=seen.start_us - call_us)):
+        looked = LookedAt("kernels", [answered], [observed], 1.0, (0.0, 1.0, 2.0))
+        trace = evaluation_trace(found._replace(looked=[looked]), TRACE_ID)
+        exported(trace)
+        slices(trace)
+        assert names_within(trace, "Conv") == [["first", "second"]]
 
 
 def test_the_same_evaluation_has_the_same_spans(tmp_path: Path) -> None:

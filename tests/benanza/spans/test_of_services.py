@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from benanza.agents.core import EvaluationOutcome, evaluated_on, taken
 from benanza.cli import cli
+from benanza.commands.exporting import export_traces
 from benanza.installation.configured import configured_log
 from benanza.settings import load
 from benanza.spans.of_requests import on_system, request_traces
@@ -20,6 +21,7 @@ from benanza_backbone.service.processor import as_message
 from benanza_schemas.topics import BOUNDS, CHECKPOINTS, GRAPHS, JOBS, LAYERS, MODELS, RESULTS
 from tests.benanza.agents.samples import agent, requested, system
 from tests.benanza.spans.checking import exported, slices
+from tests.benanza.spans.collector import collecting
 
 pytestmark = pytest.mark.integration
 
@@ -98,3 +100,20 @@ def test_an_evaluation_by_an_agent_is_in_the_trace_of_its_request(tmp_path: Path
     assert trace.links == (asked.model_id,)
     assert evaluation.span_id == on_system(asked.event_id, on.system_id)
     assert root.start_ns < evaluation.start_ns < evaluation.end_ns == root.end_ns
+
+
+def test_a_run_exports_it_where_a_collector_is_named(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = load(data)
+    with configured_log(settings) as log:
+        trace = trace_of(log)
+    with collecting() as collector:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.address)
+        export_traces(settings, [trace.trace_id, trace.trace_id])
+    assert {span.span_id.hex() for span in collector.spans()} == {s.span_id for s in trace.spans}
+    assert len(collector.spans()) == len(trace.spans)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
+    export_traces(settings, [trace.trace_id])
+    said = capsys.readouterr().err
+    assert said.startswith("warning: OTEL_EXPORTER_OTLP_PROTOCOL is grpc; ")

@@ -10,7 +10,9 @@ from benanza_schemas.topics import EVALUATED, EVALUATIONS
 
 
 def on_system(evaluation_id: str, system_id: str) -> str:
-    """The id of the span of an evaluation on a system, which has what the agent looked into."""
+    """The id of the span of an evaluation on a system. What the agent's process exports of it is
+    within that.
+    """
     return span_id(evaluation_id, "evaluation", system_id)
 
 

@@ -105,8 +105,8 @@ def _export(requested: EvaluationRequested, run: "EvaluationRun") -> None:
         return
     from benanza.spans.of_evaluation import SpanPlace, evaluation_trace
 
-    system_id = run.evaluation.system.system_id
-    place = SpanPlace(on_system(requested.event_id, system_id), span_id(requested.event_id))
+    around = on_system(requested.event_id, run.evaluation.system.system_id)
+    place = SpanPlace(span_id(around), around)
     try:
         export_asked(evaluation_trace(run, requested.event_id, place), os.environ)
     except BenanzaError as error:

@@ -14,7 +14,8 @@ from benanza.agents.serving.isolated import evaluate_apart
 from benanza.agents.serving.messages import EvaluateModel, ModelWasEvaluated, answered, encoder
 from benanza.agents.serving.worker import evaluated_in_file
 from benanza.evaluating.request import EvaluationRequest, Seeds
-from benanza.spans.trace import span_id
+from benanza.onnxruntime.framework import OnnxRuntimeFramework
+from benanza.spans.of_requests import on_system
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.worker.frames import FrameError
 from benanza_backbone.worker.process import decoded
@@ -82,6 +83,7 @@ def test_its_trace_is_within_that_of_its_request(
     path = tmp_path / "model.onnx"
     path.write_bytes(onnx.parser.parse_model(RELU).SerializeToString())
     event = asked(EvaluationRequest(model="", duration_s=0.02))
+    of = OnnxRuntimeFramework().system()
     with collecting() as collector:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.address)
         monkeypatch.setenv("OTEL_SERVICE_NAME", "agents")
@@ -91,7 +93,7 @@ def test_its_trace_is_within_that_of_its_request(
     ids = {span.span_id for span in spans}
     (first, *_), within = spans, [span for span in spans if span.parent_span_id in ids]
     assert first.name == "evaluate model"
-    assert first.parent_span_id.hex() == span_id(event.event_id)
+    assert first.parent_span_id.hex() == on_system(event.event_id, of.system_id)
     assert len(within) == len(spans) - 1
     assert "Relu" in {span.name for span in within}
     ((_, request), *_) = collector.received

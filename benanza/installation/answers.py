@@ -28,6 +28,9 @@ FOLDER = f"{OWN}answers"
 MOST_BYTES = 32 << 20
 """A longer answer isn't kept: to read it would take as long as to ask again."""
 
+MOST_KEPT_BYTES = 256 << 20
+"""Of all answers together: the oldest make room for a new one."""
+
 _TUPLE = 1
 """The extension of MessagePack for tuples, which it would take for lists."""
 
@@ -59,9 +62,23 @@ class KnownAnswers:
             if not self._folder.exists():
                 shutil.rmtree(self._folder.parent, ignore_errors=True)
                 self._folder.mkdir(mode=0o700, parents=True)
+            self._make_room(len(content))
             new = self._folder / f"{question}.new"
             new.write_bytes(b"%08x\n" % crc32c(content) + content)
             new.replace(self._folder / question)
+
+    def _make_room(self, size: int) -> None:
+        """Deletes the oldest answers until one of so many bytes fits."""
+        kept = sorted(
+            ((path, path.stat()) for path in self._folder.iterdir()),
+            key=lambda each: each[1].st_mtime_ns,
+        )
+        excess = sum(status.st_size for _, status in kept) + size - MOST_KEPT_BYTES
+        for path, status in kept:
+            if excess <= 0:
+                break
+            path.unlink()
+            excess -= status.st_size
 
 
 def forget_answers(data: Path) -> None:

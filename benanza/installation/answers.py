@@ -39,10 +39,16 @@ class KnownAnswers:
     """The answers of the store in the folder `store`, in the state that `log` brings it into.
 
     What can't be read is not there. Those of former states are deleted with the first new one.
+    `state` changes with what the store holds.
     """
 
     def __init__(self, store: Path, log: Path) -> None:
-        self._folder = store / FOLDER / _state(log)
+        self.state = _state(log)
+        self._folder = store / FOLDER / self.state
+
+    def are_there(self) -> bool:
+        """Whether there is any."""
+        return self._folder.exists()
 
     def get(self, question: str) -> Rows | None:
         """The answer, if there is one."""
@@ -88,12 +94,15 @@ def forget_answers(data: Path) -> None:
 
 class RememberingStore(Store):
     """A store to look at, which is opened for the first question that has no answer yet. What one
-    says that may lack something isn't kept.
+    says that may lack something isn't kept, nor anything where `keeps` is false.
     """
 
-    def __init__(self, opened: Callable[[], Store], answers: KnownAnswers) -> None:
+    def __init__(
+        self, opened: Callable[[], Store], answers: KnownAnswers, *, keeps: bool = True
+    ) -> None:
         self._open = opened
         self._answers = answers
+        self._keeps = keeps
         self._store: Store | None = None
 
     def query(self, sql: str, parameters: Mapping[str, object] | None = None) -> Rows:
@@ -102,7 +111,7 @@ class RememberingStore(Store):
         if (rows := self._answers.get(question)) is None:
             store = self.store()
             rows = store.query(sql, parameters)
-            if not (store.seal and store.seal.doubtful):
+            if self._keeps and not (store.seal and store.seal.doubtful):
                 self._answers.put(question, rows)
         return rows
 

@@ -14,9 +14,9 @@ from tests.docs.walk.clone import FreshClone
 from tests.docs.walk.services import PAGE, SERVICES
 from tests.docs.walk.shell import Shell
 
-NOT_HERE = ("pipeline: GPU busy", "pipeline: Evaluations done", "fleet: ")
-"""How the names of panels begin that have nothing to show on a CPU. tests/deploy/test_fleet.py asks
-those of the fleet.
+NOT_HERE = ("pipeline: GPU busy", "pipeline: Evaluations done", "pipeline: Disk", "fleet: ")
+"""How the names of panels begin that have nothing to show on a CPU, or of what only Compose's
+Prometheus scrapes. tests/deploy/test_fleet.py asks those of the fleet.
 """
 
 PATIENCE_S = 60.0

@@ -41,10 +41,12 @@ def check_pipeline(clone: FreshClone) -> None:
 
 
 def check_models(store: Store) -> None:
-    """Each panel has data from the store, but for evaluations, which no agent here has done."""
+    """Each panel has data from the store, but for evaluations, which no agent here has done, and
+    for dead letters, once the one that there was is replayed.
+    """
     asked = [query for query in sql() if "valuation" not in query.text]
     empty = {query.name for query in asked if not store.query(filled_in(query.text, store))}
-    assert empty == set()
+    assert empty <= {"pipeline: Open dead letters by reason"}
 
 
 def _ask(clone: FreshClone, query: str) -> list[Any]:

@@ -33,7 +33,8 @@ def test_an_alert_names_metrics_that_are_there(rule: dict[str, Any]) -> None:
 def test_an_alert_leads_to_what_to_do_about_it(rule: dict[str, Any]) -> None:
     page, _, anchor = rule["annotations"]["runbook_url"].partition("#")
     sections = re.split(r"^#+ (.+)$", (ROOT / page).read_text("utf-8"), flags=re.MULTILINE)
-    found = {slugify(title, "-"): text for title, text in zip(sections[1::2], sections[2::2])}
+    titles, texts = sections[1::2], sections[2::2]
+    found = {slugify(title, "-"): text for title, text in zip(titles, texts, strict=True)}
     assert anchor == rule["alert"].lower()
     assert re.findall(r"^- \*\*(.+?)\.\*\* \S", found[anchor], re.MULTILINE) == [
         "Symptom",

@@ -302,7 +302,7 @@ def test_what_is_handed_on_as_a_recovery_ends_is_not_cleared_away(
     """
 
     async def test(there: Fetching) -> None:
-        consumer, app = there.consumer, there.consumer.app
+        consumer, app = there.consumer, cast(Any, there.consumer.app)
         queue: asyncio.Queue[Message] = app.FlowControlQueue(0, clear_on_resume=True)
         consumer.callback = queue.put
         monkeypatch.setattr(consumer._thread, "assignment", lambda: {LAYERS})

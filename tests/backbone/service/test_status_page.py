@@ -90,7 +90,7 @@ def test_the_name_of_a_model_is_that_of_its_last_event_which_has_one() -> None:
     assert recent.model_of(BOUNDS[0]) == MODEL.name
     assert recent.model_of(msgspec.structs.replace(MODEL, name="renamed")) == "renamed"
     assert recent.model_of(BOUNDS[0]) == "renamed"
-    assert recent.model_of(REQUESTED) == ""
+    assert recent.model_of(REQUESTED[0]) == ""
 
 
 def test_so_many_names_are_kept_and_no_more() -> None:

@@ -173,6 +173,8 @@ def test_only_metrics_may_be_asked_for(manifests: list[Manifest]) -> None:
 def test_a_monitor_finds_every_service_under_its_name(manifests: list[Manifest]) -> None:
     (monitor,) = of_kind("ServiceMonitor", manifests).values()
     label = monitor["spec"]["jobLabel"]
+    (endpoint,) = monitor["spec"]["endpoints"]
+    assert (endpoint["port"], endpoint["honorLabels"]) == ("metrics", True)
     services = of_kind("Service", manifests)
     assert set(services) == set(OURS)
     for name, service in services.items():

@@ -64,7 +64,11 @@ class Step(Closing):
     ) -> None:
         self._log = event_log
         self._processor = Processor(group.name, takes, handle, clock, stops_on)
-        self._service = service_of(group.name)
+        # All of them are 0 from the beginning: what a counter begins with counts in no rate.
+        self._ages = {
+            topic: RECORD_AGE.labels(service_of(group.name), topic)
+            for topic in (*group.topics, *group.whole)
+        }
         self._clock = clock
         self._ahead = ahead
         self._recover = recover
@@ -146,8 +150,8 @@ class Step(Closing):
         """Updates the metric. Whoever stamped a record may have a clock that is ahead."""
         now = self._clock()
         for record in records:
-            age = max(0.0, (now - record.timestamp).total_seconds())
-            RECORD_AGE.labels(self._service, record.partition.topic).observe(age)
+            age = (now - record.timestamp).total_seconds()
+            self._ages[record.partition.topic].observe(max(0.0, age))
 
     def _append(self, messages: Sequence[Message]) -> None:
         """Appends layers first, and what else there is once they are durable.

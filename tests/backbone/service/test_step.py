@@ -425,11 +425,12 @@ def test_a_metric_says_how_old_records_were_when_all_was_done(log: EventLog) -> 
     publish(log, [relu(size) for size in range(3)])
     last = log.read(Partition(LAYERS, 0), 0, 3)[-1].timestamp
     group = ConsumerGroup("aged.here", (LAYERS,))
+    of = {"service": "aged", "topic": LAYERS}
     with Step(log, group, LayerSeen, job, lambda: last + timedelta(seconds=20)) as aged:
+        assert metric("record_age_seconds_count", **of) == 0
         aged.turn(limit=2)
     with Step(log, group, LayerSeen, job, lambda: last - timedelta(seconds=20)) as before:
         before.turn(limit=2)
-    of = {"service": "aged", "topic": LAYERS}
     assert metric("record_age_seconds_count", **of) == 3
     assert metric("record_age_seconds_bucket", le="10.0", **of) == 1
     assert metric("record_age_seconds_bucket", le="30.0", **of) == 3

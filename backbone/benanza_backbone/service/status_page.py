@@ -18,6 +18,9 @@ STARTED = now()
 
 REFRESH_S = 10
 
+ID_DIGITS = 12
+"""By which commands know a dead letter."""
+
 MOST_CHARACTERS = 40
 """Of a model's name, which may be anything."""
 
@@ -153,7 +156,7 @@ def page(shown: Snapshot) -> bytes:
         _table(
             ("at (UTC)", "group", "record", "event", "model", "id", "reason"),
             [
-                (*_event(letter), _code(letter.dead_letter_id), _text(letter.failure))
+                (*_event(letter), _code(letter.dead_letter_id[:ID_DIGITS]), _text(letter.failure))
                 for letter in shown.dead_letters
             ],
             "this process has made none",

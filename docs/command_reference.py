@@ -1,11 +1,12 @@
-"""A hook of MkDocs: the page of all commands has what they say of themselves.
+"""A hook of MkDocs: the pages of all commands and settings have what these say of themselves.
 
-`benanza --help` has the sections, and each command its help; so the page can't differ from them.
+`benanza --help` has the sections, and each command its help; so the pages can't differ from them.
 """
 
 import re
 from collections.abc import Iterator
 from inspect import cleandoc
+from pathlib import Path
 
 import click
 from mkdocs.config.defaults import MkDocsConfig
@@ -14,10 +15,7 @@ from mkdocs.structure.pages import Page
 
 from benanza.cli import cli
 from benanza.commands.listed import SECTIONS
-
-PAGE = "reference/commands.md"
-PLACE = "<!-- commands -->"
-"""Where the page has them."""
+from benanza_backbone.settings import load
 
 _AS_IT_IS = "\b\n"
 """How a paragraph of help begins whose lines aren't to be joined."""
@@ -26,8 +24,13 @@ _BESIDE_CODE = re.compile(r"(`[^`]*`)")
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """The page, with the commands if it is theirs."""
-    return markdown.replace(PLACE, commands()) if page.file.src_uri == PAGE else markdown
+    """The page, with the commands or the settings if it is theirs."""
+    match page.file.src_uri:
+        case "reference/commands.md":
+            return markdown.replace("<!-- commands -->", commands())
+        case "reference/settings.md":
+            return markdown.replace("<!-- settings -->", settings())
+    return markdown
 
 
 def commands() -> str:
@@ -43,10 +46,21 @@ def commands() -> str:
     return "\n".join(lines)
 
 
+def settings() -> str:
+    """The table of all settings, as they are where nothing is set."""
+    home = str(Path.home())
+    rows = []
+    for setting in load({}).listed:
+        default = f"`{setting.value.replace(home, '~')}`" if setting.value else ""
+        rows.append(f"| `{setting.name}` | {_escaped(setting.description)} | {default} |")
+    return "\n".join(["| variable | what it is | default |", "|---|---|---|", *rows, ""])
+
+
 def _command(command: click.Command, context: click.Context, level: int) -> Iterator[str]:
     """The lines of a command, and of its own below it."""
     yield f"{'#' * level} {context.command_path}\n"
-    yield f"```text\n{' '.join([context.command_path, *command.collect_usage_pieces(context)])}\n```\n"
+    usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
+    yield f"```text\n{usage}\n```\n"
     for paragraph in cleandoc(command.help or "").split("\n\n"):
         yield from _paragraph(paragraph)
     yield from _options(command, context)
@@ -82,4 +96,4 @@ def _escaped(text: str) -> str:
     """A text of help as Markdown: what is code stays so, and nothing else is markup."""
     parts = _BESIDE_CODE.split(" ".join(text.split()))
     parts[::2] = [re.sub(r"([\\*_<\[\]|])", r"\\\1", part) for part in parts[::2]]
-    return "".join(parts)
+    return "".join(parts).replace("://", "&#58;//")  # not to be made a link

@@ -1,157 +1,122 @@
-"""The figures of a report, drawn by Plotly. Colours are readable on light and on dark pages."""
+"""The figures of a bound that Plotly draws. What is text on the page takes the page's colours."""
 
 import itertools
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
-import networkx
 import plotly.graph_objects as go
 
-from benanza.render.table import operators
+from benanza.render.table import operators, shortened
+from benanza.render.units import amount
+from benanza.report.answer import framework
+from benanza.report.blocks import paths
 from benanza.report.content import ReportedBound
-from benanza.results.advise import ModelAdvice
-from benanza_analyzer.answers.policies import LIBRARIES, LIBRARIES_UNFUSED, UNFUSED
+from benanza.report.kinds import COLOURS, CallKind, kind_of_call
+from benanza.results.explain import ExplainedCall
 
-INK = "#808890"
-GRID = "rgba(128,136,144,0.25)"
-BOUND, FRAMEWORK, LIMIT, SAVED, OTHER = "#2b8cbe", "#d95f02", "#7b6cb0", "#33a05c", "#999999"
+GRID = "rgba(128,136,144,0.3)"
+BOUND, FRAMEWORK, LIMIT, SAVED, OTHER = "#2f6fb7", "#c4531d", "#6a5fb0", "#188561", "#77777f"
 
 LABEL = 36
 """So many characters of an operator's name are shown in a figure."""
 
+MODEL, BLOCK = "#4d5561", "#69727e"
+"""Of what holds calls in a flame graph."""
 
-def overview(bounds: Sequence[ReportedBound]) -> go.Figure:
-    """The bounds of all models beside their speeds of light and the frameworks' runs."""
-    names = [reported.title for reported in bounds]
-    figure = go.Figure()
-    runs = sorted({_run(run) for reported in bounds for run in reported.runs})
-    for run in runs:
-        times = [
-            next((r.profile.us for r in reported.runs if _run(r) == run), None)
-            for reported in bounds
-        ]
-        shade = 1 - 0.6 * runs.index(run) / max(1, len(runs))
-        figure.add_bar(name=run, x=names, y=times, marker_color=FRAMEWORK, opacity=shade)
-    for title, colour, field in (
-        ("sequential bound", BOUND, "sequential_us"),
-        ("parallel bound", OTHER, "parallel_us"),
-        ("speed of light", LIMIT, "roofline_us"),
-    ):
-        times = [getattr(reported.bound, field) for reported in bounds]
-        figure.add_bar(name=title, x=names, y=times, marker_color=colour)
-    figure.update_yaxes(title="µs", type="log")
-    return styled(figure)
+CONVERSION = "#3d3d45"
+"""Of what a framework runs that computes no layer."""
 
 
-def ladder(reported: ReportedBound) -> go.Figure:
-    """From the framework's run, or where there is none from calls of libraries without fusion, by
-    what each remedy saves to the bound, and the speed of light below it.
+class Slice(NamedTuple):
+    """A call on a track: when it begins and how long it takes, in microseconds; what is said of it,
+    and its number in the table, none if it isn't there.
     """
-    bound_us = reported.bound.sequential_us or 0.0
-    steps = (
-        _steps_of_run(reported.runs[0], bound_us)
-        if reported.runs
-        else _steps_of_policies(reported, bound_us)
-    )
-    steps = [*steps, ("bound", "absolute", bound_us)]
-    if reported.bound.roofline_us is not None:
-        steps += [
-            ("better kernels and more fusion", "relative", reported.bound.roofline_us - bound_us)
-        ]
-        steps += [("speed of light", "absolute", reported.bound.roofline_us)]
-    names, measures, values = zip(*steps, strict=True)
-    figure = go.Figure(
-        go.Waterfall(
-            x=names,
-            measure=measures,
-            y=values,
-            text=[f"{value:,.1f}" for value in values],
-            textposition="outside",
-            decreasing_marker_color=SAVED,
-            increasing_marker_color=FRAMEWORK,
-            totals_marker_color=BOUND,
-            connector_line_color=GRID,
-        )
-    )
-    figure.update_yaxes(title="µs", rangemode="tozero")
-    return styled(figure)
 
-
-def _steps_of_run(run: ModelAdvice, bound_us: float) -> list[tuple[str, str, float]]:
-    """The run, and what the bound saves by kind. What is left over, as calls took another time
-    while they were timed, or weren't, is a step of its own.
-    """
-    profile = run.profile
-    us = profile.us or 0.0
-    kinds: dict[str, float] = {}
-    for part in profile.parts:
-        if part.kind != "timing each call":
-            kinds[part.kind] = kinds.get(part.kind, 0.0) + part.bound_us - part.us
-    rest_us = bound_us - us - math.fsum(kinds.values())
-    changes = [(kind, "relative", change) for kind, change in kinds.items()]
-    return [(_run(run), "absolute", us), *changes, ("not looked into", "relative", rest_us)]
-
-
-def _steps_of_policies(reported: ReportedBound, bound_us: float) -> list[tuple[str, str, float]]:
-    """Bounds under other policies, from the slowest on."""
-    ladder_of = [policy.name for policy in (LIBRARIES_UNFUSED, LIBRARIES, UNFUSED)]
-    by_policy = {
-        what_if.name: what_if.sequential_us
-        for what_if in reported.what_ifs
-        if what_if.ratio is not None
-    }
-    known = sorted(
-        (by_policy[name], name) for name in ladder_of if by_policy.get(name, 0.0) > bound_us
-    )[::-1]
-    if not known:
-        return []
-    steps = [(known[0][1], "absolute", known[0][0])]
-    below = [*(us for us, _ in known[1:]), bound_us]
-    titles = [*(name for _, name in known[1:]), "fusion, any kernel"]
-    before = known[0][0]
-    for us, title in zip(below, titles, strict=True):
-        steps.append((f"to: {title}", "relative", us - before))
-        before = us
-    return steps
+    start_us: float
+    us: float
+    label: str
+    hover: str
+    number: int | None = None
 
 
 def timeline(reported: ReportedBound) -> go.Figure:
-    """The bound's calls one after the other, and those of the fastest framework's run: when they
-    were timed in it, else one after the other as well.
+    """The bound's calls one after the other, and those of a framework's run: when they were timed
+    in it, or one after the other where that was another run.
     """
-    took = [call.us + call.conversion_us for call in reported.calls]
     figure = go.Figure()
-    figure.add_bar(
-        name="bound",
-        orientation="h",
-        y=["bound"] * len(took),
-        base=_starts(took),
-        x=took,
-        marker={
-            "color": [BOUND if call.critical else OTHER for call in reported.calls],
-            "line": {"width": 0.5, "color": "white"},
-        },
-        hovertext=[_shown(call.op, call.layers) for call in reported.calls],
+    tracks = [("bound", _of_bound(reported))]
+    run = reported.looked_into
+    if run is not None and run.profile.calls:
+        tracks.append((framework(run.profile.framework), _of_run(reported)))
+    shown: set[str] = set()
+    for track, kinds in tracks:
+        for kind, slices in kinds.items():
+            figure.add_bar(
+                name=kind,
+                legendgroup=kind,
+                showlegend=kind not in shown,
+                orientation="h",
+                y=[track] * len(slices),
+                base=[each.start_us for each in slices],
+                x=[each.us for each in slices],
+                text=[each.label for each in slices],
+                customdata=[each.number for each in slices],
+                hovertext=[each.hover for each in slices],
+                hoverinfo="text",
+                textposition="inside",
+                insidetextanchor="middle",
+                insidetextfont={"color": "white"},
+                textangle=0,
+                marker={
+                    "color": COLOURS.get(kind, CONVERSION),  # type: ignore[call-overload]
+                    "line": {"width": 0.5, "color": "white"},
+                },
+            )
+            shown.add(kind)
+    figure.update_xaxes(title="µs from the start", rangemode="tozero", tickformat=",")
+    figure.update_yaxes(autorange="reversed", fixedrange=True, ticksuffix=" ")
+    figure.update_layout(
+        barmode="overlay",
+        bargap=0.15,
+        height=150 + 90 * len(tracks),
+        uniformtext={"minsize": 10, "mode": "hide"},
+        legend={"traceorder": "normal"},
+        dragmode="zoom",
     )
-    for run in reported.runs[:1]:
-        calls = run.profile.calls
-        alone = _starts([call.us for call in calls])
-        figure.add_bar(
-            name=_run(run),
-            orientation="h",
-            y=[run.profile.framework] * len(calls),
-            base=alone if run.profile.calls_of else [call.start_us for call in calls],
-            x=[call.us for call in calls],
-            marker={
-                "color": [FRAMEWORK if call.positions else SAVED for call in calls],
-                "line": {"width": 0.5, "color": "white"},
-            },
-            hovertext=[f"{call.op} {call.name}" for call in calls],
-        )
-    figure.update_xaxes(title="µs from the start")
-    figure.update_layout(barmode="overlay", height=260, showlegend=False)
     return styled(figure)
+
+
+def _of_bound(reported: ReportedBound) -> dict[str, list[Slice]]:
+    took = [call.us + call.conversion_us for call in reported.calls]
+    kinds: dict[str, list[Slice]] = {}
+    for number, (call, start_us) in enumerate(zip(reported.calls, _starts(took), strict=True)):
+        if took[number]:
+            slices = kinds.setdefault(kind_of_call(call.op, call.rule), [])
+            label = _operator(call.op)
+            slices.append(Slice(start_us, took[number], label, hover(call), number))
+    return _in_order(kinds)
+
+
+def _of_run(reported: ReportedBound) -> dict[str, list[Slice]]:
+    run = reported.looked_into
+    calls = run.profile.calls if run else ()
+    alone = _starts([call.us for call in calls])
+    kinds: dict[str, list[Slice]] = {}
+    for call, then_us in zip(calls, alone, strict=True):
+        if not call.us:
+            continue
+        start_us = then_us if run and run.profile.calls_of else call.start_us
+        kind = kind_of_call(call.op) if call.positions else "computes no layer"
+        kernels = "".join(f"<br>{_escaped(kernel.name)[:80]}" for kernel in call.kernels[:3])
+        said = f"{_escaped(call.op)} {_escaped(call.name)[:60]}<br>{call.us:,.2f} µs{kernels}"
+        kinds.setdefault(kind, []).append(Slice(start_us, call.us, _operator(call.op), said))
+    return _in_order(kinds)
+
+
+def _in_order(kinds: dict[str, list[Slice]]) -> dict[str, list[Slice]]:
+    order: list[str] = [*COLOURS, "computes no layer"]
+    return {kind: kinds[kind] for kind in sorted(kinds, key=order.index)}
 
 
 def _starts(took: Sequence[float]) -> list[float]:
@@ -159,96 +124,168 @@ def _starts(took: Sequence[float]) -> list[float]:
     return [0.0, *itertools.accumulate(took)][: len(took)]
 
 
+def flame(reported: ReportedBound) -> go.Figure:
+    """The model, the blocks that it is made of, and their calls, as wide as they take time."""
+    calls = [(number, call) for number, call in enumerate(reported.calls) if _took(call)]
+    nested = paths(
+        [call.layers[0] if call.layers else "" for _, call in calls],
+        [call.fingerprint for _, call in calls],
+    )
+    model = reported.bound.model
+    total_us = math.fsum(_took(call) for _, call in calls)
+    ids, labels, parents, values = ["model"], [_escaped(shortened(model))], [""], [total_us]
+    colours, numbers = [MODEL], [None]
+    hovers = [f"{_escaped(model)}: {total_us:,.1f} µs"]
+    sums: dict[tuple[str, ...], float] = {}
+    for (_, call), path in zip(calls, nested, strict=True):
+        for depth in range(1, len(path) + 1):
+            sums[path[:depth]] = sums.get(path[:depth], 0.0) + _took(call)
+    for path, us in sums.items():
+        ids.append("/".join(("model", *path)))
+        labels.append(_escaped(path[-1]))
+        parents.append("/".join(("model", *path[:-1])))
+        values.append(us)
+        colours.append(BLOCK)
+        numbers.append(None)
+        hovers.append(f"{_escaped('/'.join(path))}: {us:,.1f} µs, {us / total_us:.1%}")
+    for (number, call), path in zip(calls, nested, strict=True):
+        ids.append(f"call {number}")
+        labels.append(_operator(call.op))
+        parents.append("/".join(("model", *path)))
+        values.append(_took(call))
+        colours.append(COLOURS[kind_of_call(call.op, call.rule)])
+        numbers.append(number)
+        hovers.append(hover(call))
+    figure = go.Figure(
+        go.Icicle(
+            ids=ids,
+            labels=labels,
+            parents=parents,
+            values=values,
+            customdata=numbers,
+            branchvalues="total",
+            sort=False,
+            pathbar={"visible": False},
+            tiling={"orientation": "v", "pad": 1},
+            marker={"colors": colours, "line": {"width": 0}},
+            hovertext=hovers,
+            hoverinfo="text",
+            textinfo="label",
+            textposition="middle center",
+            textfont={"color": "white"},
+            leaf={"opacity": 1},
+        )
+    )
+    depth = max(map(len, nested), default=0)
+    figure.update_layout(height=20 + 48 * (depth + 2), uniformtext={"minsize": 10, "mode": "hide"})
+    styled(figure)
+    figure.update_layout(margin={"l": 4, "r": 4, "t": 4, "b": 4})
+    return figure
+
+
 def roofline(reported: ReportedBound) -> go.Figure:
     """Each call's rate by its operations for each byte, below the system's ceilings."""
-    timed = [call for call in reported.calls if call.us and call.flops and call.bytes]
-    figure = go.Figure()
-    figure.add_scatter(
-        name="calls",
-        mode="markers",
-        x=[call.flops / call.bytes for call in timed],
-        y=[call.flops / call.us * 1e6 for call in timed],
-        marker={
-            "color": [BOUND if call.limited_by == "compute" else FRAMEWORK for call in timed],
-            "size": [6 + 40 * math.sqrt(call.share) for call in timed],
-            "opacity": 0.65,
-        },
-        hovertext=[f"{_shown(c.op, c.layers)}: {c.us:,.1f} µs" for c in timed],
-    )
-    if timed and reported.ceilings is not None:
-        bandwidth, flops = reported.ceilings.bandwidth, reported.ceilings.flops
-        intensities = [call.flops / call.bytes for call in timed]
-        ends = sorted({min(intensities) / 2, flops / bandwidth, max(intensities) * 2})
-        figure.add_scatter(
-            name="ceilings",
-            mode="lines",
-            x=ends,
-            y=[min(flops, bandwidth * end) for end in ends],
-            line_color=LIMIT,
-        )
-    figure.update_xaxes(title="operations for each byte", type="log")
-    figure.update_yaxes(title="FLOP/s", type="log")
-    return styled(figure)
-
-
-def graph(reported: ReportedBound) -> go.Figure:
-    """The calls of the bound with what each reads from others, along the critical path."""
-    of_layer = {
-        position: number
+    timed = [
+        (number, call)
         for number, call in enumerate(reported.calls)
-        for position in call.positions
-    }
-    calls = networkx.DiGraph()
-    calls.add_nodes_from(range(len(reported.calls)))
-    calls.add_edges_from(
-        (of_layer[source], of_layer[target])
-        for source, target in _without_views(reported, of_layer)
-        if of_layer[source] != of_layer[target]
-    )
-    for depth, numbers in enumerate(networkx.topological_generations(calls)):
-        for number in numbers:
-            calls.nodes[number]["depth"] = depth
-    places = networkx.multipartite_layout(calls, subset_key="depth") if reported.calls else {}
+        if call.us and call.flops and call.bytes
+    ]
     figure = go.Figure()
-    across: list[float | None] = []
-    along: list[float | None] = []
-    for source, target in calls.edges:
-        across += [places[source][0], places[target][0], None]
-        along += [places[source][1], places[target][1], None]
-    figure.add_scatter(x=across, y=along, mode="lines", line_color=GRID, hoverinfo="skip")
-    figure.add_scatter(
-        mode="markers",
-        x=[places[number][0] for number in calls],
-        y=[places[number][1] for number in calls],
-        marker={
-            "color": [BOUND if call.critical else OTHER for call in reported.calls],
-            "size": [6 + 30 * math.sqrt(call.share) for call in reported.calls],
-        },
-        hovertext=[f"{_shown(c.op, c.layers)}: {c.us:,.1f} µs" for c in reported.calls],
+    _add_ceilings(figure, reported, [call.flops / call.bytes for _, call in timed])
+    kinds: dict[CallKind, list[tuple[int, ExplainedCall]]] = {}
+    for number, call in timed:
+        kinds.setdefault(kind_of_call(call.op, call.rule), []).append((number, call))
+    for kind, colour in COLOURS.items():
+        if of := kinds.get(kind):
+            figure.add_scatter(
+                name=kind,
+                mode="markers",
+                x=[call.flops / call.bytes for _, call in of],
+                y=[call.flops / call.us * 1e6 for _, call in of],
+                marker={
+                    "color": colour,
+                    "size": [7 + 40 * math.sqrt(call.share) for _, call in of],
+                    "opacity": 0.7,
+                    "line": {"width": 1, "color": "white"},
+                },
+                customdata=[number for number, _ in of],
+                hovertext=[
+                    f"{hover(call)}<br>{amount(call.flops / call.us * 1e6, 'FLOP/s')}"
+                    for _, call in of
+                ],
+                hoverinfo="text",
+            )
+    figure.update_xaxes(title="operations a byte (FLOP/B)", type="log", tickformat="~g", dtick=1)
+    figure.update_yaxes(
+        title="operations a second", type="log", tickformat="~s", ticksuffix="FLOP/s", dtick=1
     )
-    figure.update_xaxes(visible=False)
-    figure.update_yaxes(visible=False)
-    figure.update_layout(showlegend=False)
+    figure.update_layout(height=440)
     return styled(figure)
 
 
-def _without_views(reported: ReportedBound, of_layer: dict[int, int]) -> Sequence[tuple[int, int]]:
-    """Edges between layers that are in calls. One that leads through layers in none is one edge."""
-    layers = networkx.DiGraph(reported.edges)
-    for position in [layer for layer in layers if layer not in of_layer]:
-        before, after = list(layers.predecessors(position)), list(layers.successors(position))
-        layers.remove_node(position)
-        layers.add_edges_from((source, target) for source in before for target in after)
-    return list(layers.edges)
+def _add_ceilings(figure: go.Figure, reported: ReportedBound, intensities: Sequence[float]) -> None:
+    ceilings = reported.ceilings
+    if ceilings is None or not intensities:
+        return
+    low, high = (
+        min(intensities) / 2,
+        max(max(intensities) * 2, 4 * ceilings.flops / ceilings.bandwidth),
+    )
+    slopes = [("last cache", ceilings.bandwidth, "solid"), ("memory", ceilings.memory, "dash")]
+    for name, bandwidth, dash in slopes:
+        if bandwidth:
+            ends = [low, ceilings.flops / bandwidth]
+            figure.add_scatter(
+                name=f"{name}: {amount(bandwidth, 'B/s')}",
+                mode="lines",
+                x=ends,
+                y=[bandwidth * end for end in ends],
+                line={"color": LIMIT, "dash": dash, "width": 2},
+                hoverinfo="name",
+            )
+    figure.add_scatter(
+        name=f"{reported.bound.precision}: {amount(ceilings.flops, 'FLOP/s')}",
+        mode="lines",
+        x=[ceilings.flops / ceilings.bandwidth, high],
+        y=[ceilings.flops, ceilings.flops],
+        line={"color": FRAMEWORK, "width": 2},
+        hoverinfo="name",
+    )
 
 
-def _run(run: ModelAdvice) -> str:
-    profile = run.profile
-    return f"{profile.framework} {profile.version}, {profile.configuration}"
+def hover(call: ExplainedCall) -> str:
+    """What is said of a call where the mouse is over it."""
+    layer = _escaped(call.layers[0])[:60] if call.layers else ""
+    lines = [
+        f"<b>{_escaped(operators(call.op))[:LABEL]}</b>",
+        layer + (f" and {len(call.layers) - 1} more" if len(call.layers) > 1 else ""),
+        f"{_took(call):,.2f} µs, {call.share:.1%} of the bound",
+        ": ".join(filter(None, (call.library, _escaped(call.algorithm)[:70]))),
+    ]
+    return "<br>".join(filter(None, lines))
 
 
-def _shown(op: str, layers: Sequence[str]) -> str:
-    return f"{operators(op)[:LABEL]} ({layers[0] if layers else ''})"
+def _took(call: ExplainedCall) -> float:
+    return call.us + call.conversion_us
+
+
+def _operator(op: str) -> str:
+    """The first operator of a call that says what it is."""
+    names = op.split("+")
+    kinds = [kind_of_call(name) for name in names]
+    order = list(COLOURS)
+    telling = min(range(len(names)), key=lambda place: (order.index(kinds[place]), place))
+    return _escaped(names[telling])[:LABEL]
+
+
+def _escaped(text: str) -> str:
+    """Plotly takes some tags of HTML for markup."""
+    return text.replace("&", "&amp;").replace("<", "&lt;")
+
+
+def as_json(figures: Iterable[tuple[str, go.Figure]]) -> dict[str, Any]:
+    """The figures by name, as Plotly's script reads them."""
+    return {name: figure.to_plotly_json() for name, figure in figures}
 
 
 def styled(figure: go.Figure) -> go.Figure:
@@ -256,11 +293,12 @@ def styled(figure: go.Figure) -> go.Figure:
     style: dict[str, Any] = {
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"color": INK, "family": "system-ui, sans-serif"},
-        "margin": {"l": 60, "r": 10, "t": 20, "b": 60},
-        "legend": {"orientation": "h", "yanchor": "bottom", "y": 1.0},
+        "font": {"family": "system-ui, sans-serif", "size": 13},
+        "margin": {"l": 60, "r": 10, "t": 20, "b": 50},
+        "hoverlabel": {"align": "left"},
     }
     figure.update_layout(template="none", **style)
-    figure.update_xaxes(gridcolor=GRID, zerolinecolor=GRID, automargin=True)
-    figure.update_yaxes(gridcolor=GRID, zerolinecolor=GRID, automargin=True)
+    figure.update_layout(legend={"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0})
+    figure.update_xaxes(gridcolor=GRID, zerolinecolor=GRID, automargin=True, title_font_size=13)
+    figure.update_yaxes(gridcolor=GRID, zerolinecolor=GRID, automargin=True, title_font_size=13)
     return figure

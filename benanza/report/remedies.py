@@ -1,0 +1,91 @@
+"""What a report says to do: advice about a framework's run, and what choices are worth."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from benanza.render.answers.advise import operators_of
+from benanza.report.answer import run_title
+from benanza.report.content import ReportedBound
+from benanza.results.advise import ModelAdvice
+from benanza.results.what_if import WhatIf
+from benanza_analyzer.answers.policies import (
+    CHANNELS_FIRST,
+    CHANNELS_LAST,
+    HEURISTIC,
+    LIBRARIES,
+    STATES_COPIED,
+    UNFUSED,
+)
+
+MOST_ADVICE = 8
+
+CHOICES = {
+    UNFUSED.name: "join operators: use what fuses, such as a compiler or an inference engine",
+    HEURISTIC.name: "have libraries search for the fastest algorithm; don't take their heuristics'",
+    LIBRARIES.name: "take generated kernels where they are faster than calls of libraries",
+    CHANNELS_FIRST.name: "keep feature maps in channels last",
+    CHANNELS_LAST.name: "keep feature maps in channels first",
+    STATES_COPIED.name: "keep states in place; don't copy them",
+}
+"""What to do by the name of the policy without it."""
+
+
+class ToDo(NamedTuple):
+    """What to do against lost time, in the words of a report. `saves_us` are microseconds of a
+    sample, `share` is their part of the run or, for a choice, of what it takes without it.
+    """
+
+    saves_us: float
+    share: float
+    where: str
+    do: str
+    seen_us: float | None = None
+
+
+def of_run(run: ModelAdvice) -> list[ToDo]:
+    """The advice about a run that saves most."""
+    return [
+        ToDo(
+            advice.saved_us,
+            advice.share,
+            ": ".join(filter(None, (advice.what, operators_of(advice)))),
+            advice.do or "nothing that is known here helps",
+            advice.seen_us,
+        )
+        for advice in run.advice[:MOST_ADVICE]
+    ]
+
+
+def of_choices(reported: ReportedBound) -> list[ToDo]:
+    """What each choice is worth in the bound, most first."""
+    found = (todo for what_if in reported.what_ifs for todo in _of_choice(reported, what_if))
+    return sorted(found, key=lambda todo: -todo.saves_us)
+
+
+def _of_choice(reported: ReportedBound, what_if: WhatIf) -> Iterator[ToDo]:
+    more_us, batch = what_if.more_us, reported.bound.batch
+    if more_us is None:
+        return
+    if what_if.precision != reported.bound.precision and more_us < 0:
+        do = f"convert the model, or what it is run in, to {what_if.precision}"
+        share = -more_us / (what_if.sequential_us - more_us)
+        yield ToDo(-more_us / batch, share, what_if.name, do)
+    elif what_if.name in CHOICES and more_us > 0:
+        share = more_us / what_if.sequential_us
+        yield ToDo(more_us / batch, share, what_if.name, CHOICES[what_if.name])
+
+
+def about(reported: ReportedBound) -> str:
+    """Which run the advice is about, or why there is none."""
+    run = reported.looked_into
+    if run is None:
+        return (
+            "No framework's run of it is known on this device, so only choices are listed; "
+            "benanza profile runs it in a framework, and says more."
+        )
+    if not run.advice:
+        return (
+            f"{run_title(run)}: nothing is known of its calls, so choices are listed; "
+            "benanza profile times its calls in configurations that allow it."
+        )
+    return f"Of the run by {run_title(run)}."

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
@@ -13,6 +13,7 @@ from benanza.report.answer import framework
 from benanza.report.blocks import paths
 from benanza.report.content import ReportedBound
 from benanza.report.kinds import COLOURS, CallKind, kind_of_call
+from benanza.results.advise import ModelAdvice
 from benanza.results.explain import ExplainedCall
 
 GRID = "rgba(128,136,144,0.3)"
@@ -24,8 +25,10 @@ LABEL = 36
 MODEL, BLOCK = "#4d5561", "#69727e"
 """Of what holds calls in a flame graph."""
 
-CONVERSION = "#3d3d45"
-"""Of what a framework runs that computes no layer."""
+CONVERTS = "computes no layer"
+"""Of what a framework runs besides, such as conversions."""
+
+OF_KINDS: dict[str, str] = {**COLOURS, CONVERTS: "#3d3d45"}
 
 
 class Slice(NamedTuple):
@@ -44,13 +47,18 @@ def timeline(reported: ReportedBound) -> go.Figure:
     """The bound's calls one after the other, and those of a framework's run: when they were timed
     in it, or one after the other where that was another run.
     """
-    figure = go.Figure()
-    tracks = [("bound", _of_bound(reported))]
+    tracks = {"bound": of_bound(reported)}
     run = reported.looked_into
     if run is not None and run.profile.calls:
-        tracks.append((framework(run.profile.framework), _of_run(reported)))
+        tracks[framework(run.profile.framework)] = _of_run(run)
+    return tracked(tracks)
+
+
+def tracked(tracks: Mapping[str, Mapping[str, Sequence[Slice]]]) -> go.Figure:
+    """Tracks one below the other, each with its calls by kind."""
+    figure = go.Figure()
     shown: set[str] = set()
-    for track, kinds in tracks:
+    for track, kinds in tracks.items():
         for kind, slices in kinds.items():
             figure.add_bar(
                 name=kind,
@@ -68,10 +76,7 @@ def timeline(reported: ReportedBound) -> go.Figure:
                 insidetextanchor="middle",
                 insidetextfont={"color": "white"},
                 textangle=0,
-                marker={
-                    "color": COLOURS.get(kind, CONVERSION),  # type: ignore[call-overload]
-                    "line": {"width": 0.5, "color": "white"},
-                },
+                marker={"color": OF_KINDS[kind], "line": {"width": 0.5, "color": "white"}},
             )
             shown.add(kind)
     figure.update_xaxes(title="µs from the start", rangemode="tozero", tickformat=",")
@@ -87,7 +92,8 @@ def timeline(reported: ReportedBound) -> go.Figure:
     return styled(figure)
 
 
-def _of_bound(reported: ReportedBound) -> dict[str, list[Slice]]:
+def of_bound(reported: ReportedBound) -> dict[str, list[Slice]]:
+    """The calls of a bound by kind, one after the other."""
     took = [call.us + call.conversion_us for call in reported.calls]
     kinds: dict[str, list[Slice]] = {}
     for number, (call, start_us) in enumerate(zip(reported.calls, _starts(took), strict=True)):
@@ -98,16 +104,15 @@ def _of_bound(reported: ReportedBound) -> dict[str, list[Slice]]:
     return _in_order(kinds)
 
 
-def _of_run(reported: ReportedBound) -> dict[str, list[Slice]]:
-    run = reported.looked_into
-    calls = run.profile.calls if run else ()
+def _of_run(run: ModelAdvice) -> dict[str, list[Slice]]:
+    calls = run.profile.calls
     alone = _starts([call.us for call in calls])
     kinds: dict[str, list[Slice]] = {}
     for call, then_us in zip(calls, alone, strict=True):
         if not call.us:
             continue
-        start_us = then_us if run and run.profile.calls_of else call.start_us
-        kind = kind_of_call(call.op) if call.positions else "computes no layer"
+        start_us = then_us if run.profile.calls_of else call.start_us
+        kind = kind_of_call(call.op) if call.positions else CONVERTS
         kernels = "".join(f"<br>{_escaped(kernel.name)[:80]}" for kernel in call.kernels[:3])
         said = f"{_escaped(call.op)} {_escaped(call.name)[:60]}<br>{call.us:,.2f} µs{kernels}"
         kinds.setdefault(kind, []).append(Slice(start_us, call.us, _operator(call.op), said))
@@ -115,7 +120,7 @@ def _of_run(reported: ReportedBound) -> dict[str, list[Slice]]:
 
 
 def _in_order(kinds: dict[str, list[Slice]]) -> dict[str, list[Slice]]:
-    order: list[str] = [*COLOURS, "computes no layer"]
+    order = list(OF_KINDS)
     return {kind: kinds[kind] for kind in sorted(kinds, key=order.index)}
 
 
@@ -216,9 +221,7 @@ def roofline(reported: ReportedBound) -> go.Figure:
                 hoverinfo="text",
             )
     figure.update_xaxes(title="operations a byte (FLOP/B)", type="log", tickformat="~g", dtick=1)
-    figure.update_yaxes(
-        title="operations a second", type="log", tickformat="~s", ticksuffix="FLOP/s", dtick=1
-    )
+    figure.update_yaxes(type="log", tickformat="~s", ticksuffix="FLOP/s", dtick=1)
     figure.update_layout(height=440)
     return styled(figure)
 
@@ -227,10 +230,8 @@ def _add_ceilings(figure: go.Figure, reported: ReportedBound, intensities: Seque
     ceilings = reported.ceilings
     if ceilings is None or not intensities:
         return
-    low, high = (
-        min(intensities) / 2,
-        max(max(intensities) * 2, 4 * ceilings.flops / ceilings.bandwidth),
-    )
+    corner = ceilings.flops / ceilings.bandwidth
+    low, high = min(*intensities, corner) / 2, max(*intensities, 2 * corner) * 2
     slopes = [("last cache", ceilings.bandwidth, "solid"), ("memory", ceilings.memory, "dash")]
     for name, bandwidth, dash in slopes:
         if bandwidth:
@@ -246,7 +247,7 @@ def _add_ceilings(figure: go.Figure, reported: ReportedBound, intensities: Seque
     figure.add_scatter(
         name=f"{reported.bound.precision}: {amount(ceilings.flops, 'FLOP/s')}",
         mode="lines",
-        x=[ceilings.flops / ceilings.bandwidth, high],
+        x=[corner, high],
         y=[ceilings.flops, ceilings.flops],
         line={"color": FRAMEWORK, "width": 2},
         hoverinfo="name",
@@ -281,11 +282,6 @@ def _operator(op: str) -> str:
 def _escaped(text: str) -> str:
     """Plotly takes some tags of HTML for markup."""
     return text.replace("&", "&amp;").replace("<", "&lt;")
-
-
-def as_json(figures: Iterable[tuple[str, go.Figure]]) -> dict[str, Any]:
-    """The figures by name, as Plotly's script reads them."""
-    return {name: figure.to_plotly_json() for name, figure in figures}
 
 
 def styled(figure: go.Figure) -> go.Figure:

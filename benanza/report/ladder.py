@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from benanza.report.answer import run_title
@@ -82,10 +83,9 @@ def _of_policies(reported: ReportedBound, bound_us: float) -> list[Step]:
     known = sorted(((by_policy[name], name) for name in names if name in by_policy), reverse=True)
     if not known:
         return []
-    below = [*known[1:], (bound_us, "fusion, any kernel")]
     changes = [
-        (f"to: {name}", us - above_us)
-        for (above_us, _), (us, name) in zip(known, below, strict=True)
+        (f"to: {below}", below_us - us)
+        for (us, _), (below_us, below) in pairwise([*known, (bound_us, "fusion, any kernel")])
     ]
     us, name = known[0]
     return [Step(name, "run", us), *_changes(changes, us)]

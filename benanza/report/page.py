@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import plotly.graph_objects as go
@@ -53,27 +52,21 @@ def page(
 
     With the price of an hour of the device, it says what a million samples cost at the bound.
     """
-    sweeps = [
-        {"title": sweep.title, "figures": [(name, title) for name, title, _ in drawn]}
-        for sweep in sweeps_of(bounds)
-        if (drawn := list(figures_of(sweep)))
-    ]
-    models = list(dict.fromkeys(reported.bound.model for reported in bounds))
+    sweeps = [(sweep.title, list(figures_of(sweep))) for sweep in sweeps_of(bounds)]
+    sweeps = [(title, drawn) for title, drawn in sweeps if drawn]
+    data = {
+        f"sweep-{number}": packed_data(title, {name: of for name, _, of in drawn}, {})
+        for number, (title, drawn) in enumerate(sweeps)
+    }
+    data |= {f"bound-{number}": _of_bound(of) for number, of in enumerate(bounds)}
+    few = len(bounds) <= ANSWERED
     return rendered(
         "report.html.jinja",
         at,
-        data={
-            **{
-                f"sweep-{number}": _packed(
-                    {"figures": {n: _figure(f) for n, _, f in figures_of(s)}}
-                )
-                for number, s in enumerate(sweeps_of(bounds))
-            },
-            **{f"bound-{number}": _packed(_data(of)) for number, of in enumerate(bounds)},
-        },
-        models=models,
-        lead=answer.overall(bounds) if len(bounds) > ANSWERED else "",
-        answered=bounds[:ANSWERED] if len(bounds) <= ANSWERED else (),
+        data=data,
+        models=list(dict.fromkeys(reported.bound.model for reported in bounds)),
+        lead="" if few else answer.overall(bounds),
+        answered=bounds if few else (),
         bounds=bounds,
         numbers={reported.title: number for number, reported in enumerate(bounds)},
         contents=tables.contents(bounds),
@@ -114,44 +107,45 @@ def packed(text: str) -> str:
 
 
 def _file(name: str) -> Markup:
-    return Markup((FOLDER / "templates" / name).read_text("utf-8"))  # noqa: S704 - our own files
+    return Markup((FOLDER / "templates" / name).read_text("utf-8"))
 
 
-def _packed(data: Mapping[str, Any]) -> str:
+def packed_data(
+    name: str,
+    drawn: Mapping[str, go.Figure],
+    shown: Mapping[str, tables.SortedTable],
+    **more: object,
+) -> str:
+    """What the page draws of a part once a reader opens it: figures and tables by their names.
+    Files that a reader saves begin with `name`.
+    """
+    data = {
+        "name": name,
+        "figures": {each: msgspec.Raw(of.to_json().encode()) for each, of in drawn.items()},
+        "tables": {
+            each: of._asdict() | {"columns": [column._asdict() for column in of.columns]}
+            for each, of in shown.items()
+        },
+        **more,
+    }
     return packed(msgspec.json.encode(data).decode())
 
 
-def _figure(figure: go.Figure) -> msgspec.Raw:
-    return msgspec.Raw(figure.to_json().encode())
-
-
-def _data(reported: ReportedBound) -> dict[str, Any]:
-    """What the page draws of a bound once a reader opens it."""
+def _of_bound(reported: ReportedBound) -> str:
     run = reported.looked_into
-    drawn = graph(reported)
+    calls = graph(reported)
     explanation = Explanation(bound=reported.bound, calls=reported.calls)
-    return {
-        "name": reported.title,
-        "figures": {
-            "timeline": _figure(figures.timeline(reported)),
-            "flame": _figure(figures.flame(reported)),
-            "roofline": _figure(figures.roofline(reported)),
+    return packed_data(
+        reported.title,
+        {
+            "timeline": figures.timeline(reported),
+            "flame": figures.flame(reported),
+            "roofline": figures.roofline(reported),
         },
-        "graph": drawn._asdict() | {"boxes": [box._asdict() for box in drawn.boxes]},
-        "tables": {
-            name: {
-                "name": table.name,
-                "columns": [column._asdict() for column in table.columns],
-                "rows": table.rows,
-                "by": table.by,
-            }
-            for name, table in (
-                ("calls", tables.calls_of(reported)),
-                ("runs", tables.runs_of(reported)),
-            )
-        },
-        "trace": msgspec.Raw(chrome_trace([run.profile] if run else [], [explanation])),
-    }
+        {"calls": tables.calls_of(reported), "runs": tables.runs_of(reported)},
+        graph=calls._asdict() | {"boxes": [box._asdict() for box in calls.boxes]},
+        trace=msgspec.Raw(chrome_trace([run.profile] if run else [], [explanation])),
+    )
 
 
 def _facts(reported: ReportedBound, price_per_hour: float | None) -> dict[str, str]:

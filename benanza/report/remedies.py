@@ -19,6 +19,9 @@ from benanza_analyzer.answers.policies import (
 
 MOST_ADVICE = 8
 
+LEAST_SHARE = 0.01
+"""Two measurements of one model may differ by as much."""
+
 CHOICES = {
     UNFUSED.name: "join operators: use what fuses, such as a compiler or an inference engine",
     HEURISTIC.name: "have libraries search for the fastest algorithm; don't take their heuristics'",
@@ -59,7 +62,9 @@ def of_run(run: ModelAdvice) -> list[ToDo]:
 def of_choices(reported: ReportedBound) -> list[ToDo]:
     """What each choice is worth in the bound, most first."""
     found = (todo for what_if in reported.what_ifs for todo in _of_choice(reported, what_if))
-    return sorted(found, key=lambda todo: -todo.saves_us)
+    return sorted(
+        (todo for todo in found if todo.share >= LEAST_SHARE), key=lambda todo: -todo.saves_us
+    )
 
 
 def _of_choice(reported: ReportedBound, what_if: WhatIf) -> Iterator[ToDo]:

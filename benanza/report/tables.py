@@ -24,8 +24,8 @@ class Column(NamedTuple):
 
 
 class SortedTable(NamedTuple):
-    """A table whose rows a reader sorts; at first by the column `by`, the greatest first, or as they
-    are. `name` is that of its file.
+    """A table whose rows a reader sorts; at first by the column `by`, the greatest first, or, if
+    that is none, as they are. `name` is that of its file.
     """
 
     name: str

@@ -49,7 +49,7 @@ async function drawFigure(place, figure, name, showCall) {
     button.addEventListener("click", () => Plotly.downloadImage(drawn, { format, filename: name }));
     return button;
   });
-  place.querySelector(".saves").append(...buttons);
+  place.querySelector(".buttons").append(...buttons);
 }
 
 async function open(place) {

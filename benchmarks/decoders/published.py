@@ -66,5 +66,30 @@ DECODERS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "hidden_size": 3072, "intermediate_size": 9216, "num_attention_heads": 24,
         "num_key_value_heads": 8, "vocab_size": 256_000,
     }),
+    "llama-3b": ("LlamaForCausalLM", "LlamaConfig", {
+        "hidden_size": 3072, "intermediate_size": 8192, "num_attention_heads": 24,
+        "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 128_256,
+        "tie_word_embeddings": True,
+    }),
+    "qwen3-8b": ("Qwen3ForCausalLM", "Qwen3Config", {
+        "hidden_size": 4096, "intermediate_size": 12_288, "num_attention_heads": 32,
+        "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 151_936,
+    }),
+    "phi4": ("Phi3ForCausalLM", "Phi3Config", {
+        "hidden_size": 5120, "intermediate_size": 17_920, "num_attention_heads": 40,
+        "num_key_value_heads": 10, "vocab_size": 100_352, "pad_token_id": 0,
+    }),
+    "r1-qwen-1.5b": ("Qwen2ForCausalLM", "Qwen2Config", {
+        "hidden_size": 1536, "intermediate_size": 8960, "num_attention_heads": 12,
+        "num_key_value_heads": 2, "vocab_size": 151_936,
+    }),
+    "falcon3-1b": ("LlamaForCausalLM", "LlamaConfig", {
+        "hidden_size": 2048, "intermediate_size": 8192, "num_attention_heads": 8,
+        "num_key_value_heads": 4, "head_dim": 256, "vocab_size": 131_072,
+    }),
+    "smollm2-1.7b": ("LlamaForCausalLM", "LlamaConfig", {
+        "hidden_size": 2048, "intermediate_size": 8192, "num_attention_heads": 32,
+        "num_key_value_heads": 32, "vocab_size": 49_152, "tie_word_embeddings": True,
+    }),
 }  # fmt: skip
 """The class of each in transformers, that of its configuration, and its sizes."""

@@ -27,9 +27,9 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """The page, with the commands or the settings if it is theirs."""
     match page.file.src_uri:
         case "reference/commands.md":
-            return markdown.replace("<!-- commands -->", commands())
+            return markdown.replace("`make docs` lists all commands here.", commands())
         case "reference/settings.md":
-            return markdown.replace("<!-- settings -->", settings())
+            return markdown.replace("`make docs` lists all settings here.", settings())
     return markdown
 
 

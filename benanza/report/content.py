@@ -1,6 +1,6 @@
 """What a report is made of, read from the store."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -82,7 +82,8 @@ def reported_bounds(
     dims: Mapping[str, int],
     system: str = "",
 ) -> list[ReportedBound]:
-    """The bounds of these models with fusion under the accounting `full`, at these precisions.
+    """The bounds of these models with fusion under the accounting `full`, at these precisions, in
+    the order in which both are named.
 
     Raises `BenanzaError` for a model that has no bound.
     """
@@ -90,7 +91,7 @@ def reported_bounds(
         ids = model_ids(store, models, limits_of(settings))
         bounds = store.bounds(ids)
         policy = BoundPolicy(tuple(precisions), system=system)
-        asked = matching_bounds(bounds, policy, dims)
+        asked = sorted(matching_bounds(bounds, policy, dims), key=_in_order(ids, precisions))
         stored = [StoredBound.of(store, bound) for bound in asked]
         profiles = profiles_of(store, ids, bounds)
         alike = of_the_same_file(store, bounds)
@@ -103,6 +104,18 @@ def reported_bounds(
         _reported(stored_bound, title, advised, stored, forms)
         for stored_bound, title in zip(stored, titles, strict=True)
     ]
+
+
+def _in_order(
+    ids: Sequence[str], precisions: Sequence[Precision]
+) -> Callable[[ModelBound], tuple[int, int]]:
+    """What sorts bounds as their models and precisions were asked for."""
+
+    def places(bound: ModelBound) -> tuple[int, int]:
+        precision = precisions.index(bound.precision) if precisions else 0
+        return ids.index(bound.model_id), precision
+
+    return places
 
 
 def _titles(bounds: Sequence[ModelBound]) -> list[str]:

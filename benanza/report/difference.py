@@ -14,8 +14,8 @@ from benanza.results.explain import ExplainedCall
 
 CHOICE = (
     Column("choice", seen="always"),
-    Column("is worth in the first, µs", 1, seen="always"),
-    Column("in the second, µs", 1, seen="always"),
+    Column("first, µs", 1, seen="always"),
+    Column("second, µs", 1, seen="always"),
 )
 
 
@@ -69,11 +69,11 @@ def by(
                 of[2 * side + 1] += took
     columns = (
         Column(what, seen="always"),
-        Column("calls of the first", 0),
-        Column("µs of the first", 1, seen="always"),
-        Column("calls of the second", 0),
-        Column("µs of the second", 1, seen="always"),
-        Column("µs more in the second", 1, seen="always"),
+        Column("first, calls", 0),
+        Column("first, µs", 1, seen="always"),
+        Column("second, calls", 0),
+        Column("second, µs", 1, seen="always"),
+        Column("more in the second, µs", 1, seen="always"),
     )
     rows: list[tuple[Cell, ...]] = [(name, *of, of[3] - of[1]) for name, of in sums.items()]
     rows.sort(key=lambda row: -abs(_number(row[-1])))

@@ -61,10 +61,9 @@ def of_run(run: ModelAdvice) -> list[ToDo]:
 
 def of_choices(reported: ReportedBound) -> list[ToDo]:
     """What each choice is worth in the bound, most first."""
-    found = (todo for what_if in reported.what_ifs for todo in _of_choice(reported, what_if))
-    return sorted(
-        (todo for todo in found if todo.share >= LEAST_SHARE), key=lambda todo: -todo.saves_us
-    )
+    found = [todo for what_if in reported.what_ifs for todo in _of_choice(reported, what_if)]
+    matter = (todo for todo in found if todo.share >= LEAST_SHARE)
+    return sorted(matter, key=lambda todo: -todo.saves_us)
 
 
 def _of_choice(reported: ReportedBound, what_if: WhatIf) -> Iterator[ToDo]:

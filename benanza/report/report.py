@@ -48,9 +48,10 @@ def _difference(bounds: Sequence[ReportedBound]) -> str:
     match bounds:
         case [one, other]:
             return page_of_difference(one, other)
-    titles = "; ".join(reported.title for reported in bounds[:MOST_NAMED])
+    named = [reported.title for reported in bounds[:MOST_NAMED]]
+    more = len(bounds) - len(named)
     raise BenanzaError(
-        f"--diff compares two bounds, and here {'is 1' if len(bounds) == 1 else f'are {len(bounds)}'}"
-        f": {titles}{' …' if len(bounds) > MOST_NAMED else ''}; name two models at one --precision, "
-        "or one at two"
+        f"--diff compares two bounds, not {len(bounds)}: {'; '.join(named)}"
+        f"{f' and {more} more' if more else ''}; name two models and one --precision, or one model "
+        "and two"
     )

@@ -6,11 +6,8 @@ widths, on light and on dark pages, as Debian's Chromium shows them.
 """
 
 import base64
-import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +15,8 @@ from benanza.publishing.publish import PublishRequest, publish
 from benanza.report.report import report
 from benanza_backbone.settings import Settings, load
 from tests.benanza.recorded import import_of
+from tests.benanza.report.viewing import opened
+from tests.browser import chromium
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "images"
@@ -64,40 +63,6 @@ def recorded(folder: Path) -> Settings:
     return settings
 
 
-@contextmanager
-def chromium() -> Iterator[Any]:
-    """A browser without a window."""
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    for argument in ("headless=new", "no-sandbox", "disable-gpu", "hide-scrollbars"):
-        options.add_argument(f"--{argument}")
-    options.binary_location = shutil.which("chromium") or ""
-    service = webdriver.ChromeService(shutil.which("chromedriver"))
-    driver = webdriver.Chrome(options=options, service=service)
-    try:
-        yield driver
-    finally:
-        driver.quit()
-
-
-def opened(browser: Any, file: Path, width: int, scheme: str) -> None:
-    """Opens a report once all that it shows is drawn."""
-    from selenium.webdriver.support.wait import WebDriverWait
-
-    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    feature = {"name": "prefers-color-scheme", "value": scheme}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": [feature]})
-    browser.get(file.as_uri())
-    WebDriverWait(browser, 60).until(
-        lambda page: page.execute_script(
-            "return [...document.querySelectorAll('details[open]')]"
-            ".every((each) => each.dataset.drawn === 'yes')"
-        )
-    )
-
-
 def taken(browser: Any, picture: Picture) -> bytes:
     """The part of the page as WebP."""
     begin, end, width = browser.execute_script(
@@ -138,11 +103,11 @@ def make(settings: Settings, folder: Path) -> None:
         files[model] = folder / f"{len(files)}.html"
         models = [f"zoo:{each}" for each in ([model] if model else MODELS)]
         report(settings, models, ["fp16"], {}, None, files[model])
-    with chromium() as browser:
+    with chromium(folder / "chromium") as browser:
         for width in WIDTHS:
             for scheme in SCHEMES:
                 for model, file in files.items():
-                    opened(browser, file, width, scheme)
+                    opened(browser, file, width=width, scheme=scheme)
                     for picture in (each for each in PICTURES if each.model == model):
                         name = f"report-{picture.name}-{scheme}-{width}.webp"
                         (FOLDER / name).write_bytes(taken(browser, picture))

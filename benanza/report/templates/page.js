@@ -38,7 +38,10 @@ async function drawFigure(place, figure, name, showCall) {
   const drawn = place.querySelector(".drawn");
   const narrow = drawn.clientWidth < 500;
   const layout = { ...figure.layout, autosize: true };
-  if (narrow && layout.margin) layout.margin = { ...layout.margin, r: 4 };
+  if (narrow) {
+    // Lines between calls would hide them.
+    for (const trace of figure.data) if (trace.type === "bar") trace.marker.line.width = 0.1;
+  }
   await Plotly.newPlot(drawn, figure.data, layout, { responsive: true, displayModeBar: false });
   drawn.on("plotly_click", (event) => {
     const number = event.points[0].customdata;

@@ -4,9 +4,10 @@ const UNKNOWN = "–";
 function cellText(value, column) {
   if (value === null || value === undefined || value === "") return UNKNOWN;
   if (column.digits === null) return value;
-  return value.toLocaleString("en", {
+  const text = value.toLocaleString("en", {
     minimumFractionDigits: column.digits, maximumFractionDigits: column.digits,
   });
+  return /[1-9]/.test(text) ? text : text.replace("-", "");
 }
 
 function csv(table) {

@@ -18,6 +18,7 @@ from benanza.render.units import dimensions
 from benanza.request import BoundPolicy
 from benanza.results.advise import ModelAdvice
 from benanza.results.explain import ExplainedCall
+from benanza.results.profile import ModelProfile
 from benanza.results.what_if import WhatIf
 from benanza_analyzer.limits.ceilings import PlatformCeilings
 from benanza_backbone.clickhouse.bounds import ModelBound
@@ -54,7 +55,7 @@ class ReportedBound(NamedTuple):
     measured: tuple[datetime, datetime]
     what_ifs: tuple[WhatIf, ...]
     runs: tuple[ModelAdvice, ...]
-    forms: Mapping[str, "Form"]
+    forms: Mapping[str, "CallForm"]
 
     @property
     def looked_into(self) -> ModelAdvice | None:
@@ -62,12 +63,21 @@ class ReportedBound(NamedTuple):
         return next((run for run in self.runs if run.profile.parts), (*self.runs, None)[0])
 
     @property
+    def timed(self) -> ModelProfile | None:
+        """The run in which the calls of `looked_into` were timed, where that is known."""
+        run = self.looked_into
+        if run is None or not run.profile.calls_of:
+            return run and run.profile
+        runs = (other.profile for other in self.runs)
+        return next((p for p in runs if p.configuration == run.profile.calls_of), run.profile)
+
+    @property
     def device(self) -> str:
         """The accelerator or, without one, the CPU."""
         return self.system.accelerator or self.system.cpu
 
 
-class Form(NamedTuple):
+class CallForm(NamedTuple):
     """What a layer reads that is no constant, what it gives, and its attributes, for people."""
 
     reads: str
@@ -128,14 +138,14 @@ def _titles(bounds: Sequence[ModelBound]) -> list[str]:
     ]
 
 
-def _forms(store: Store, stored: Iterable[StoredBound]) -> dict[str, Form]:
+def _forms(store: Store, stored: Iterable[StoredBound]) -> dict[str, CallForm]:
     """Of all layers and groups of these bounds."""
     asked = {of.fingerprint for each in stored for of in each.measurements}
     rows = store.query(FORMS, {"fingerprints": sorted(asked)})
     return {row["fingerprint"]: _form(row) for row in rows}
 
 
-def _form(row: Mapping[str, Any]) -> Form:
+def _form(row: Mapping[str, Any]) -> CallForm:
     read = [
         dimensions(shape)
         for shape, constant in zip(row["input_shapes"], row["input_constants"], strict=True)
@@ -146,7 +156,7 @@ def _form(row: Mapping[str, Any]) -> Form:
         for op, of in zip(row["operators"], row["attributes"], strict=True)
         if of
     )
-    return Form(
+    return CallForm(
         ", ".join(read), ", ".join(map(dimensions, row["output_shapes"])), "; ".join(attributes)
     )
 
@@ -156,7 +166,7 @@ def _reported(
     title: str,
     advised: Sequence[ModelAdvice],
     others: Sequence[StoredBound],
-    forms: Mapping[str, Form],
+    forms: Mapping[str, CallForm],
 ) -> ReportedBound:
     bound = stored.bound
     calls = sorted(explained(stored).calls, key=lambda call: max(call.positions))

@@ -4,30 +4,30 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from benanza.render.table import operators
-from benanza.report import figures
 from benanza.report.answer import time_text
 from benanza.report.content import ReportedBound
+from benanza.report.figures.timeline import of_bound, tracked
 from benanza.report.kinds import kind_of_call
 from benanza.report.page import packed_data, rendered
-from benanza.report.tables import Cell, Column, SortedTable
+from benanza.report.tables import Cell, SortedTable, TableColumn
 from benanza.results.explain import ExplainedCall
 
 CHOICE = (
-    Column("choice", seen="always"),
-    Column("first, µs", 1, seen="always"),
-    Column("second, µs", 1, seen="always"),
+    TableColumn("choice", seen="always"),
+    TableColumn("first, µs", 1, seen="always"),
+    TableColumn("second, µs", 1, seen="always"),
 )
 
 
 def page_of_difference(one: ReportedBound, other: ReportedBound, at: datetime | None = None) -> str:
     """A page about both, as the text of an HTML file, made at this time, now if not said."""
-    tracks = {"the first": figures.of_bound(one), "the second": figures.of_bound(other)}
+    tracks = {"the first": of_bound(one), "the second": of_bound(other)}
     tables = {
         "kinds": by("kind", one, other, lambda call: kind_of_call(call.op, call.rule)),
         "operators": by("operators", one, other, lambda call: operators(call.op)),
         "choices": choices(one, other),
     }
-    data = packed_data("difference", {"timeline": figures.tracked(tracks)}, tables)
+    data = packed_data("difference", {"timeline": tracked(tracks)}, tables)
     return rendered(
         "difference.html.jinja",
         at,
@@ -68,12 +68,12 @@ def by(
                 of[2 * side] += 1
                 of[2 * side + 1] += took
     columns = (
-        Column(what, seen="always"),
-        Column("first, calls", 0),
-        Column("first, µs", 1, seen="always"),
-        Column("second, calls", 0),
-        Column("second, µs", 1, seen="always"),
-        Column("more in the second, µs", 1, seen="always"),
+        TableColumn(what, seen="always"),
+        TableColumn("first, calls", 0),
+        TableColumn("first, µs", 1, seen="always"),
+        TableColumn("second, calls", 0),
+        TableColumn("second, µs", 1, seen="always"),
+        TableColumn("more in the second, µs", 1, seen="always"),
     )
     rows: list[tuple[Cell, ...]] = [(name, *of, of[3] - of[1]) for name, of in sums.items()]
     rows.sort(key=lambda row: -abs(_number(row[-1])))

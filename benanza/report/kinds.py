@@ -55,6 +55,6 @@ def kind_of_call(op: str, rule: str = "") -> CallKind:
 def _kind(op: str) -> CallKind:
     if "Conv" in op:
         return "convolution"
-    known = (facts_of(op, domain).kind for domain in DOMAINS)
-    found = next((kind for kind in known if kind != "unknown"), "unknown")
-    return _OF_OPERATORS.get(found, "other")
+    kinds = [facts_of(op, domain).kind for domain in DOMAINS]
+    known = [_OF_OPERATORS[kind] for kind in kinds if kind in _OF_OPERATORS]
+    return known[0] if known else "other"

@@ -26,7 +26,7 @@ WORDS = {
 """What changes on the way to the bound, by the kind of a run's part."""
 
 
-class Step(NamedTuple):
+class LadderStep(NamedTuple):
     """A time that was found (`run`, `bound`, `light`), or a `change` on the way to the next one, in
     microseconds; a change that is negative saves time. `before_us` is what a change starts from.
     """
@@ -37,7 +37,7 @@ class Step(NamedTuple):
     before_us: float = 0.0
 
 
-def ladder(reported: ReportedBound) -> list[Step]:
+def ladder(reported: ReportedBound) -> list[LadderStep]:
     """From a framework's run, or where there is none from calls of libraries without fusion, by
     what each remedy saves to the bound, and the speed of light below it. Empty where no bound is
     known.
@@ -47,16 +47,16 @@ def ladder(reported: ReportedBound) -> list[Step]:
         return []
     run = reported.looked_into
     steps = _of_run(run, bound_us) if run else _of_policies(reported, bound_us)
-    steps.append(Step("the bound", "bound", bound_us))
+    steps.append(LadderStep("the bound", "bound", bound_us))
     if light_us is not None:
         steps.append(
-            Step("better kernels and more fusion", "change", light_us - bound_us, bound_us)
+            LadderStep("better kernels and more fusion", "change", light_us - bound_us, bound_us)
         )
-        steps.append(Step("the speed of light", "light", light_us))
+        steps.append(LadderStep("the speed of light", "light", light_us))
     return steps
 
 
-def _of_run(run: ModelAdvice, bound_us: float) -> list[Step]:
+def _of_run(run: ModelAdvice, bound_us: float) -> list[LadderStep]:
     """The run, and what the bound saves by kind. What is left over, as calls took another time
     while they were timed, or weren't, is a step of its own.
     """
@@ -69,10 +69,10 @@ def _of_run(run: ModelAdvice, bound_us: float) -> list[Step]:
     changes = sorted(kinds.items(), key=lambda kind: kind[1])
     rest_us = bound_us - us - math.fsum(kinds.values())
     rest = "timed otherwise in the run of which calls are known" if kinds else "calls not timed"
-    return [Step(run_title(run), "run", us), *_changes([*changes, (rest, rest_us)], us)]
+    return [LadderStep(run_title(run), "run", us), *_changes([*changes, (rest, rest_us)], us)]
 
 
-def _of_policies(reported: ReportedBound, bound_us: float) -> list[Step]:
+def _of_policies(reported: ReportedBound, bound_us: float) -> list[LadderStep]:
     """Bounds under other policies, from the slowest on."""
     by_policy = {
         what_if.name: what_if.sequential_us
@@ -88,13 +88,13 @@ def _of_policies(reported: ReportedBound, bound_us: float) -> list[Step]:
         for (us, _), (below_us, below) in pairwise([*known, (bound_us, "fusion, any kernel")])
     ]
     us, name = known[0]
-    return [Step(name, "run", us), *_changes(changes, us)]
+    return [LadderStep(name, "run", us), *_changes(changes, us)]
 
 
-def _changes(changes: Sequence[tuple[str, float]], us: float) -> list[Step]:
+def _changes(changes: Sequence[tuple[str, float]], us: float) -> list[LadderStep]:
     steps = []
     for what, change_us in changes:
         if abs(change_us) >= LEAST_US:
-            steps.append(Step(what, "change", change_us, us))
+            steps.append(LadderStep(what, "change", change_us, us))
         us += change_us
     return steps

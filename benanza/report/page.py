@@ -16,8 +16,11 @@ from plotly.offline import get_plotlyjs
 from benanza.installation.commit import built_from
 from benanza.profiling.chrome_trace import chrome_trace
 from benanza.render.units import named_sizes, plural
-from benanza.report import answer, figures, ladder, remedies, tables
+from benanza.report import answer, ladder, remedies, tables
 from benanza.report.content import ReportedBound
+from benanza.report.figures.flame import flame
+from benanza.report.figures.roofline import roofline
+from benanza.report.figures.timeline import timeline
 from benanza.report.graph import graph
 from benanza.report.kinds import COLOURS
 from benanza.report.sweeps import figures_of, sweeps_of
@@ -132,19 +135,19 @@ def packed_data(
 
 
 def _of_bound(reported: ReportedBound) -> str:
-    run = reported.looked_into
+    timed = reported.timed
     calls = graph(reported)
     explanation = Explanation(bound=reported.bound, calls=reported.calls)
     return packed_data(
         reported.title,
         {
-            "timeline": figures.timeline(reported),
-            "flame": figures.flame(reported),
-            "roofline": figures.roofline(reported),
+            "timeline": timeline(reported),
+            "flame": flame(reported),
+            "roofline": roofline(reported),
         },
         {"calls": tables.calls_of(reported), "runs": tables.runs_of(reported)},
         graph=calls._asdict() | {"boxes": [box._asdict() for box in calls.boxes]},
-        trace=msgspec.Raw(chrome_trace([run.profile] if run else [], [explanation])),
+        trace=msgspec.Raw(chrome_trace([timed] if timed else [], [explanation])),
     )
 
 

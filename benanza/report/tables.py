@@ -13,7 +13,7 @@ Cell = str | float | None
 """None stands for what isn't known."""
 
 
-class Column(NamedTuple):
+class TableColumn(NamedTuple):
     """A column with its title. Of a number `digits` are shown behind the point; without, it is
     text. `seen` says where it is in sight: on every page, on wide ones, or where a row is opened.
     """
@@ -29,31 +29,31 @@ class SortedTable(NamedTuple):
     """
 
     name: str
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     rows: tuple[tuple[Cell, ...], ...]
     by: int | None = None
 
 
 CALLS = (
-    Column("call", 0, seen="always"),
-    Column("operators", seen="always"),
-    Column("kind"),
-    Column("µs", 2, seen="always"),
-    Column("% of the bound", 1, seen="always"),
-    Column("library"),
-    Column("% of its speed of light", 0),
-    Column("limited by"),
-    Column("layers", seen="opened"),
-    Column("algorithm", seen="opened"),
-    Column("layout", seen="opened"),
-    Column("± µs", 3, seen="opened"),
-    Column("conversion of layouts µs", 2, seen="opened"),
-    Column("GFLOP/s", 1, seen="opened"),
-    Column("GB/s", 1, seen="opened"),
-    Column("critical", seen="opened"),
-    Column("reads", seen="opened"),
-    Column("gives", seen="opened"),
-    Column("attributes", seen="opened"),
+    TableColumn("call", 0, seen="always"),
+    TableColumn("operators", seen="always"),
+    TableColumn("kind"),
+    TableColumn("µs", 2, seen="always"),
+    TableColumn("% of the bound", 1, seen="always"),
+    TableColumn("library"),
+    TableColumn("% of its speed of light", 0),
+    TableColumn("limited by"),
+    TableColumn("layers", seen="opened"),
+    TableColumn("algorithm", seen="opened"),
+    TableColumn("layout", seen="opened"),
+    TableColumn("± µs", 3, seen="opened"),
+    TableColumn("conversion of layouts µs", 2, seen="opened"),
+    TableColumn("GFLOP/s", 1, seen="opened"),
+    TableColumn("GB/s", 1, seen="opened"),
+    TableColumn("critical", seen="opened"),
+    TableColumn("reads", seen="opened"),
+    TableColumn("gives", seen="opened"),
+    TableColumn("attributes", seen="opened"),
 )
 
 
@@ -89,12 +89,12 @@ def calls_of(reported: ReportedBound) -> SortedTable:
 
 
 RUNS = (
-    Column("run", seen="always"),
-    Column("µs", 1, seen="always"),
-    Column("± µs", 1),
-    Column("times the bound", 2, seen="always"),
-    Column("calls", 0),
-    Column("measured"),
+    TableColumn("run", seen="always"),
+    TableColumn("µs", 1, seen="always"),
+    TableColumn("± µs", 1),
+    TableColumn("times the bound", 2, seen="always"),
+    TableColumn("calls", 0),
+    TableColumn("measured"),
 )
 
 

@@ -98,7 +98,7 @@ def main() -> None:
 def make(settings: Settings, folder: Path) -> None:
     """Writes all pictures of what is known there; the reports go into the folder."""
     FOLDER.mkdir(exist_ok=True)
-    files = {}
+    files: dict[str, Path] = {}
     for model in dict.fromkeys(picture.model for picture in PICTURES):
         files[model] = folder / f"{len(files)}.html"
         models = [f"zoo:{each}" for each in ([model] if model else MODELS)]

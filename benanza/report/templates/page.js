@@ -88,9 +88,17 @@ function openWhatIsNamed() {
   }
 }
 
+function tryToOpen(place) {
+  open(place).catch((error) => {
+    place.append(element("p", { role: "alert" },
+      `This browser can't draw the figures and tables (${error.message}); one of 2023 or later can.`));
+    throw error;
+  });
+}
+
 for (const place of document.querySelectorAll("[data-packed]")) {
-  if (place.tagName !== "DETAILS" || place.open) open(place);
-  place.addEventListener("toggle", () => place.open && open(place));
+  if (place.tagName !== "DETAILS" || place.open) tryToOpen(place);
+  place.addEventListener("toggle", () => place.open && tryToOpen(place));
 }
 addEventListener("hashchange", openWhatIsNamed);
 openWhatIsNamed();

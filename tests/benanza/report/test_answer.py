@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from benanza.report.answer import answer, overall, rate_text, slower, time_text
 from benanza.report.content import ReportedBound, reported_bounds
 from benanza.report.difference import by, said
+from benanza.report.figures.flame import flame_nodes
 from benanza.report.graph import graph
 from benanza.report.kinds import kind_of_call
 from benanza.report.ladder import ladder
@@ -90,6 +91,26 @@ def test_the_graph_has_every_call_and_tells_ways_around(bounds: Sequence[Reporte
     assert {number for edge in (*drawn.arrows, *drawn.skips) for number in edge} == set(
         range(len(drawn.boxes))
     )
+
+
+def test_the_flame_graph_has_every_call_in_order_within_its_block(
+    bounds: Sequence[ReportedBound],
+) -> None:
+    named = [
+        replace(call, layers=(f"/block.{number // 5}/call", *call.layers))
+        for number, call in enumerate(bounds[0].calls)
+    ]
+    nodes = flame_nodes(bounds[0]._replace(calls=tuple(named)))
+    seen = {""}
+    for node in nodes:
+        assert node.parent in seen
+        seen.add(node.id)
+    calls = [node for node in nodes if node.number is not None]
+    assert [node.number for node in calls] == sorted(node.number or 0 for node in calls)
+    assert {node.parent for node in calls if (node.number or 0) < 10} == {
+        *("model/block.0", "model/block.1"),
+    }
+    assert math.fsum(node.us for node in nodes) == pytest.approx(bounds[0].bound.sequential_us)
 
 
 def test_the_differences_of_two_add_up(bounds: Sequence[ReportedBound]) -> None:

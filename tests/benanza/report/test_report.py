@@ -191,8 +191,16 @@ def test_it_fits_a_telephone_and_paper(browser: Any, file: Path, media: str) -> 
         assert all_of(page, "#calls-0 + div thead th")[1].text == "operators"
 
 
-def test_nothing_of_a_model_is_taken_for_html(file: Path) -> None:
-    assert "Convert<script>" not in file.read_text("utf-8")
+@needs_chromium
+def test_nothing_of_a_model_is_taken_for_html(browser: Any, file: Path) -> None:
+    text = file.read_text("utf-8")
+    assert "Convert&lt;script&gt;" in text
+    assert "Convert<script>" not in text
+    page = opened(browser, file)
+    page.execute_script("location.hash = 'bound-0'")
+    drawn(page)
+    libraries = 2
+    assert len(all_of(page, "script")) == text.count("<script") + libraries
 
 
 def test_it_reads_nothing_from_elsewhere(file: Path) -> None:

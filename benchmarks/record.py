@@ -4,11 +4,11 @@
     python -m benchmarks.record FILE --precision fp16 --models resnet50,timm:levit_192
 
 Models are those of the zoo, or files whose paths have a slash. Without --models, they are the nine
-of the `onnx` package. With --dim past=1023,4095, named dimensions are bound to each of several
-sizes, in all combinations. With --quantised or --tensor-parallel, what is derived of them is
-recorded, too. It needs neither an event log nor a store. What the file holds already is kept, and
-not measured again: so the time may be too short for everything, and the same command again goes on
-from there.
+of the `onnx` package. Without --batch each has its own batch size, or 1. With --dim
+past=1023,4095, named dimensions are bound to each of several sizes, in all combinations. With
+--quantised or --tensor-parallel, what is derived of them is recorded, too. It needs neither an
+event log nor a store. What the file holds already is kept, and not measured again: so the time may
+be too short for everything, and the same command again goes on from there.
 """
 
 import argparse
@@ -51,7 +51,7 @@ def main() -> None:
     """Measures, and writes the file at the end or on Ctrl-C."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path)
-    parser.add_argument("--batch", default="1")
+    parser.add_argument("--batch", default="")
     parser.add_argument("--precision", default="fp32")
     parser.add_argument("--models", default=",".join(zoo_names()))
     parser.add_argument("--dim", action="append", default=[])
@@ -70,7 +70,7 @@ def main() -> None:
             if isinstance(event, LayerMeasured) and event.system.system_id == system_id
         }
         derived = derivations_of(asked.quantised, asked.tensor_parallel)
-        batch_sizes = [int(size) for size in asked.batch.split(",")]
+        batch_sizes = tuple(int(size) for size in _listed(asked.batch))
         points = points_of(asked.dim)
         jobs = _jobs(asked.models.split(","), batch_sizes, points, derived)
         wanted = [
@@ -142,14 +142,14 @@ def points_of(dims: list[str]) -> list[dict[str, int]]:
 
 def _jobs(
     names: list[str],
-    batch_sizes: list[int],
+    batch_sizes: tuple[int, ...],
     points: list[dict[str, int]],
     derived: tuple[Derivation, ...],
 ) -> list[BenchmarkRequested]:
     """Each layer and group of these models, and of what is derived of them, once."""
     jobs: dict[str, BenchmarkRequested] = {}
-    for batch, name, dims, derivation in product(batch_sizes, names, points, derived):
-        for event, _ in ingested(name, (batch,), dims, derivation):
+    for name, dims, derivation in product(names, points, derived):
+        for event, _ in ingested(name, batch_sizes, dims, derivation):
             if isinstance(event, LayerSeen):
                 jobs[event.fingerprint] = BenchmarkRequested(
                     event_id=event_id("BenchmarkRequested", event.fingerprint),

@@ -93,3 +93,19 @@ DECODERS: dict[str, tuple[str, str, dict[str, Any]]] = {
     }),
 }  # fmt: skip
 """The class of each in transformers, that of its configuration, and its sizes."""
+
+IN_ZOO = {
+    "llama-1b": "llama-3.2-1b",
+    "llama-3b": "llama-3.2-3b",
+    "llama-8b": "llama-3.1-8b",
+    "mistral-7b": "mistral-7b-v0.3",
+    "qwen2.5-7b": "qwen2.5-7b",
+    "qwen3-8b": "qwen3-8b",
+    "granite-2b": "granite-3.1-2b",
+    "nemotron-4b": "nemotron-mini-4b",
+    "phi4": "phi-4",
+    "r1-qwen-1.5b": "deepseek-r1-distill-qwen-1.5b",
+    "falcon3-1b": "falcon3-1b",
+    "smollm2-1.7b": "smollm2-1.7b",
+}
+"""Those that the zoo has, too, and what it calls them."""

@@ -65,11 +65,11 @@ class ReportedBound(NamedTuple):
     @property
     def timed(self) -> ModelProfile | None:
         """The run in which the calls of `looked_into` were timed, where that is known."""
-        run = self.looked_into
-        if run is None or not run.profile.calls_of:
-            return run and run.profile
-        runs = (other.profile for other in self.runs)
-        return next((p for p in runs if p.configuration == run.profile.calls_of), run.profile)
+        if self.looked_into is None:
+            return None
+        run = self.looked_into.profile
+        others = (other.profile for other in self.runs)
+        return next((of for of in others if of.configuration == run.calls_of), run)
 
     @property
     def device(self) -> str:

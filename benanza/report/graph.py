@@ -12,7 +12,10 @@ from benanza.report.content import ReportedBound
 MOST_BOXES = 120
 """Of a graph with more, what repeats is drawn once."""
 
-LABEL = 28
+MOST_RANKS = 2000
+"""Of more that arrows lead over, as in DenseNets, a layout takes minutes."""
+
+LABEL = 25
 """So many characters of a call's operators fit into its box."""
 
 
@@ -31,13 +34,15 @@ class Box(NamedTuple):
 
 class CallGraph(NamedTuple):
     """Boxes, and arrows between positions of boxes. An arrow that a longer way leads around, as at
-    a residual connection, is in `skips`. `blocks` are calls that repeat and are drawn once, until a
-    reader wants all.
+    a residual connection, is in `skips`; they are `beside` the boxes where too many would have to
+    find their way between these. `blocks` are calls that repeat and are drawn once, until a reader
+    wants all.
     """
 
     boxes: tuple[Box, ...]
     arrows: tuple[tuple[int, int], ...]
     skips: tuple[tuple[int, int], ...]
+    beside: bool
     blocks: tuple[Block, ...]
 
 
@@ -70,13 +75,14 @@ def graph(reported: ReportedBound) -> CallGraph:
         )
         for number, call in enumerate(reported.calls)
     )
-    skips = _skips(calls)
+    skips, ranks = _skips(calls)
     prints = [call.fingerprint for call in reported.calls]
     blocks = repeated_blocks(prints) if len(boxes) > MOST_BOXES else []
     return CallGraph(
         boxes,
         tuple(edge for edge in calls.edges if edge not in skips),
         tuple(sorted(skips)),
+        ranks > MOST_RANKS,
         tuple(blocks),
     )
 
@@ -86,16 +92,17 @@ def _label(op: str) -> str:
     return shown if len(shown) <= LABEL else f"{shown[: LABEL - 1]}…"
 
 
-def _skips(calls: networkx.DiGraph) -> set[tuple[int, int]]:
-    """Arrows that lead over ranks which other ways pass through."""
+def _skips(calls: networkx.DiGraph) -> tuple[set[tuple[int, int]], int]:
+    """Arrows that lead over ranks which other ways pass through, and over how many together."""
     rank: dict[int, int] = {}
     for depth, numbers in enumerate(networkx.topological_generations(calls)):
         rank.update(dict.fromkeys(numbers, depth))
-    return {
+    skips = {
         (source, target)
         for source, target in calls.edges
         if rank[target] > rank[source] + 1 and calls.out_degree(source) > 1
     }
+    return skips, sum(rank[target] - rank[source] for source, target in skips)
 
 
 def _without_views(reported: ReportedBound, of_layer: dict[int, int]) -> Sequence[tuple[int, int]]:

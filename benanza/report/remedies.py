@@ -67,16 +67,29 @@ def of_choices(reported: ReportedBound) -> list[ToDo]:
 
 
 def _of_choice(reported: ReportedBound, what_if: WhatIf) -> Iterator[ToDo]:
-    more_us, batch = what_if.more_us, reported.bound.batch
-    if more_us is None:
+    if what_if.more_us is None:
         return
-    if what_if.precision != reported.bound.precision and more_us < 0:
-        do = f"convert the model, or what it is run in, to {what_if.precision}"
-        share = -more_us / (what_if.sequential_us - more_us)
-        yield ToDo(-more_us / batch, share, what_if.name, do)
-    elif what_if.name in CHOICES and more_us > 0:
-        share = more_us / what_if.sequential_us
-        yield ToDo(more_us / batch, share, what_if.name, CHOICES[what_if.name])
+    saves_us = what_if.more_us - _fusion_us(reported, what_if)
+    if what_if.precision != reported.bound.precision:
+        saves_us, do = -saves_us, f"convert the model, or what it is run in, to {what_if.precision}"
+        without_us = what_if.sequential_us + saves_us
+    elif what_if.name in CHOICES:
+        do, without_us = CHOICES[what_if.name], what_if.sequential_us
+    else:
+        return
+    if saves_us > 0:
+        batch = reported.bound.batch
+        yield ToDo(saves_us / batch, saves_us / without_us, what_if.name, do)
+
+
+def _fusion_us(reported: ReportedBound, what_if: WhatIf) -> float:
+    """What fusion is worth, of the policy that asks heuristics as well: the rest is what they are
+    worth.
+    """
+    if what_if.name != HEURISTIC.name:
+        return 0.0
+    unfused = (each.more_us for each in reported.what_ifs if each.name == UNFUSED.name)
+    return next(unfused, None) or 0.0
 
 
 def about(reported: ReportedBound) -> str:

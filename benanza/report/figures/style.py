@@ -17,12 +17,12 @@ LABEL = 36
 
 def hover(call: ExplainedCall) -> str:
     """What is said of a call where the mouse is over it."""
-    layer = escaped(call.layers[0])[:60] if call.layers else ""
+    layer = escaped(call.layers[0][:60]) if call.layers else ""
     lines = [
-        f"<b>{escaped(operators(call.op))[:LABEL]}</b>",
+        f"<b>{escaped(operators(call.op)[:LABEL])}</b>",
         layer + (f" and {len(call.layers) - 1} more" if len(call.layers) > 1 else ""),
         f"{took(call):,.2f} µs, {call.share:.1%} of the bound",
-        ": ".join(filter(None, (call.library, escaped(call.algorithm)[:70]))),
+        ": ".join(filter(None, (call.library, escaped(call.algorithm[:70])))),
     ]
     return "<br>".join(filter(None, lines))
 
@@ -38,7 +38,7 @@ def telling_operator(op: str) -> str:
     kinds = [kind_of_call(name) for name in names]
     order = list(COLOURS)
     telling = min(range(len(names)), key=lambda place: (order.index(kinds[place]), place))
-    return escaped(names[telling])[:LABEL]
+    return escaped(names[telling][:LABEL])
 
 
 def escaped(text: str) -> str:

@@ -100,8 +100,8 @@ def _of_run(run: ModelAdvice) -> dict[str, list[Slice]]:
             continue
         start_us = then_us if run.profile.calls_of else call.start_us
         kind = kind_of_call(call.op) if call.positions else CONVERTS
-        kernels = "".join(f"<br>{escaped(kernel.name)[:80]}" for kernel in call.kernels[:3])
-        said = f"{escaped(call.op)} {escaped(call.name)[:60]}<br>{call.us:,.2f} µs{kernels}"
+        kernels = "".join(f"<br>{escaped(kernel.name[:80])}" for kernel in call.kernels[:3])
+        said = f"{escaped(call.op)} {escaped(call.name[:60])}<br>{call.us:,.2f} µs{kernels}"
         kinds.setdefault(kind, []).append(Slice(start_us, call.us, telling_operator(call.op), said))
     return _in_order(kinds)
 

@@ -2,6 +2,9 @@
 const SVG = "http://www.w3.org/2000/svg";
 const WIDTH = 216;
 const HEIGHT = 42;
+const BESIDE = 160;
+// Text can be read.
+const LEAST_SCALE = 0.65;
 
 function drawing(name, attributes = {}, ...children) {
   const made = document.createElementNS(SVG, name);
@@ -42,9 +45,27 @@ function laidOut(graph, fold) {
     layout.setEdge(...ends, { skip, weight: skip ? 1 : 4 });
   };
   graph.arrows.forEach(add(false));
-  graph.skips.forEach(add(true));
+  if (!graph.beside) graph.skips.forEach(add(true));
   dagre.layout(layout);
-  return { layout, boxes };
+  const lines = layout.edges().map((edge) => {
+    const { points, skip } = layout.edge(edge);
+    return { path: curve(points), skip };
+  });
+  if (graph.beside) lines.push(...arcs(graph.skips.map((ends) => ends.map((end) => home[end])), layout));
+  return { layout, boxes, lines };
+}
+
+// Arrows on the right side of the boxes, the further out the longer they are.
+function arcs(skips, layout) {
+  const drawn = new Set();
+  return skips.flatMap(([source, target]) => {
+    if (source === target || drawn.has(`${source} ${target}`)) return [];
+    drawn.add(`${source} ${target}`);
+    const [from, to] = [source, target].map((end) => layout.node(String(end)));
+    const [x, y] = [from.x + WIDTH / 2, to.x + WIDTH / 2];
+    const out = Math.max(x, y) + Math.min(BESIDE, 16 + Math.abs(to.y - from.y) / 8);
+    return [{ path: `M${x},${from.y}C${out},${from.y} ${out},${to.y} ${y},${to.y}`, skip: true }];
+  });
 }
 
 function curve(points) {
@@ -118,13 +139,13 @@ function drawGraph(place, graph, table, showCall) {
   }
 
   function draw() {
-    const { layout, boxes: shown } = laidOut(graph, fold);
-    const { width, height } = layout.graph();
+    const { layout, boxes: shown, lines } = laidOut(graph, fold);
+    const { width: inner, height } = layout.graph();
+    const width = inner + (graph.beside ? BESIDE : 0);
     const svg = drawing("svg", { viewBox: `0 0 ${width} ${height}` });
     svg.append(drawing("defs", {}, arrowHead(`${id}-head`, ""), arrowHead(`${id}-skip`, "of-skip")));
-    for (const edge of layout.edges()) {
-      const { points, skip } = layout.edge(edge);
-      svg.append(drawing("path", { d: curve(points), class: skip ? "skip-arrow" : "",
+    for (const { path, skip } of lines) {
+      svg.append(drawing("path", { d: path, class: skip ? "skip-arrow" : "",
         "marker-end": `url(#${id}-${skip ? "skip" : "head"})` }));
     }
     boxes = [...shown].map(([number, box]) => ({ box, made: boxOf(box, layout.node(String(number))) }));
@@ -132,9 +153,10 @@ function drawGraph(place, graph, table, showCall) {
     drawn.replaceChildren(svg);
     svg.dataset.width = width;
     const room = drawn.clientWidth - 4;
-    scale = Math.min(1, Math.max(room / width, 0.55));
+    scale = Math.min(1, Math.max(room / width, LEAST_SCALE));
     resize(1);
-    drawn.scrollLeft = (svg.clientWidth - drawn.clientWidth) / 2;
+    const first = layout.node(String([...shown.keys()][0] ?? 0));
+    if (first) drawn.scrollLeft = first.x * scale - drawn.clientWidth / 2;
     blocks.hidden = graph.blocks.length === 0;
     blocks.textContent = fold ? "Show all repeated blocks" : "Draw repeated blocks once";
     find();

@@ -8,8 +8,9 @@ import pytest
 from benanza.profiling.chrome_trace import chrome_trace
 from benanza.results.explain import Explanation
 from benanza.results.profile import ProfiledKernel
-from tests.benanza.render.answers.test_explain import BOUND, CONV
+from tests.benanza.render.answers.test_explain import CONV
 from tests.benanza.render.answers.test_profile import CALLS, PROFILE
+from tests.benanza.render.test_bounds import BOUND
 
 EXPLANATION = Explanation(bound=BOUND, calls=(CONV, CONV))
 

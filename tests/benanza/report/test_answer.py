@@ -68,6 +68,18 @@ def test_choices_are_advice_where_there_is_no_run(bounds: Sequence[ReportedBound
     assert "No framework's run of them is known." in overall(bounds)
 
 
+def test_what_heuristics_cost_is_told_without_what_fusion_is_worth(
+    bounds: Sequence[ReportedBound],
+) -> None:
+    for reported in bounds:
+        more = {what_if.name: what_if.more_us or 0.0 for what_if in reported.what_ifs}
+        saves = {todo.where: todo.saves_us for todo in of_choices(reported)}
+        if "without fusion, as heuristics choose" in saves:
+            assert saves["without fusion, as heuristics choose"] == pytest.approx(
+                more["without fusion, as heuristics choose"] - more["without fusion"]
+            )
+
+
 def test_the_steps_of_the_ladder_add_up(bounds: Sequence[ReportedBound]) -> None:
     for reported in bounds:
         steps = ladder(reported)

@@ -33,7 +33,7 @@ def chrome_trace(profiles: Sequence[ModelProfile], bounds: Sequence[Explanation]
 def _of_bound(process: int, explanation: Explanation) -> Iterator[dict[str, Any]]:
     bound = explanation.bound
     title = f"{bound.model}, batch {bound.batch}, {bound.precision}: the bound"
-    yield {"ph": "M", "pid": process, "tid": CALLS, "name": "process_name", "args": {"name": title}}
+    yield process_name(process, title)
     start_us = 0.0
     for call in explanation.calls:
         us = call.us + call.conversion_us
@@ -45,7 +45,7 @@ def _of_bound(process: int, explanation: Explanation) -> Iterator[dict[str, Any]
             "share": call.share,
             "conversion_us": call.conversion_us,
         }
-        yield _slice(process, call.op, start_us, us, arguments)
+        yield complete_event(process, CALLS, call.op, start_us, us, arguments)
         start_us += us
 
 

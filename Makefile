@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 # Tests and services start hundreds of processes, which should not each compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-unit campaign coverage test-gpu lint docs bench sbom audit kafka clean
+.PHONY: demo test test-unit campaign coverage test-gpu lint docs pictures bench sbom audit kafka clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Benanza needs Python 3.11 or newer; say: make PYTHON=/path/to/python3.11")'
@@ -68,6 +68,9 @@ lint: $(STAMP)
 
 docs: $(STAMP)  ## the documentation site, in build/site
 	$(BIN)/mkdocs build --strict
+
+pictures: $(STAMP)  ## docs/images: the report on recorded H200s, as Debian's Chromium shows it
+	$(BIN)/python -m tests.docs.pictures
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks

@@ -22,7 +22,7 @@ SERVICES = ("ingest", "analyzer", "dedupe", "runner")
 ENGINE = {"chdb", "chdb-core", "pandas", "pyarrow"}
 FAUST = {"faust-streaming", "aiokafka", "rocksdict"}
 
-REPORT = {"itables", "plotly"}
+REPORT = {"jinja2", "plotly"}
 
 LEFT_OUT = {
     "ingest": ENGINE | REPORT | FAUST | {"onnxruntime"},

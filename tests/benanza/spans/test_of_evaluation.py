@@ -43,7 +43,7 @@ def run(folder: Path, scenario: Scenario, framework: str = "onnxruntime") -> Eva
         limit_us=1e6,
         max_batch=4,
     )
-    return evaluation_run(request, None, Limits(), looks=True)
+    return evaluation_run(request, None, Limits())
 
 
 def names_within(trace: SpanTrace, parent: str) -> list[list[str]]:
@@ -77,15 +77,16 @@ def test_an_evaluation_is_one_trace_down_to_the_framework_s_calls(tmp_path: Path
 
 def test_kernels_are_within_their_calls_whatever_the_clock_of_the_gpu_says(tmp_path: Path) -> None:
     found = run(tmp_path, "single-stream")
-    answered = found.looked[0].answered[0]
-    (seen, *_) = found.looked[0].runs
+    (at_layers,) = found.look()
+    answered = at_layers.answered[0]
+    (seen, *_) = at_layers.runs
     call_us = (answered.ran_ns - answered.prepared_ns) / 1_000
     kernels = (FrameworkKernel("first", 0.0, 1.0), FrameworkKernel("second", 2.0, 2 * call_us))
     call = FrameworkCall("conv", "Conv", (0,), 0.0, 1.0 + 2 * call_us, 0.0, kernels)
     late = ObservedRun(seen.start_us + call_us, call_us, (call,))
     for observed in (late, late._replace(start_us=seen.start_us - call_us)):
         looked = LookedAt("kernels", [answered], [observed], 1.0, (0.0, 1.0, 2.0))
-        trace = evaluation_trace(found._replace(looked=[looked]), TRACE_ID)
+        trace = evaluation_trace(found._replace(look=lambda looked=looked: [looked]), TRACE_ID)
         exported(trace)
         slices(trace)
         assert names_within(trace, "Conv") == [["first", "second"]]

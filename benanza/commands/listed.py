@@ -57,6 +57,7 @@ SECTIONS: Mapping[str, tuple[Listed, ...]] = {
         ),
         Listed("history", "looking.history", "What moved the bounds of MODEL, and when."),
         Listed("layers", "looking.layers", "The unique layers and groups, and what they cost."),
+        Listed("sql", "looking.sql", "What a statement in SQL returns that asks the store."),
         Listed("tasks", "tasks.tasks", "Which calls of MODEL want a faster kernel, as tasks."),
     ),
     "Share": (

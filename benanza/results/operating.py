@@ -1,6 +1,7 @@
 """What the commands for operators have done, and what `status` has found."""
 
 from datetime import datetime
+from typing import ClassVar
 
 from benanza.results.result import Result
 
@@ -106,6 +107,8 @@ class Status(Result, frozen=True, kw_only=True):
     batch size and choice of dimensions; `layers` the unique layers and groups to be measured.
     Services and dead letters are those of all models.
     """
+
+    _rows: ClassVar[str] = "runners"
 
     log: str
     at_work: bool | None

@@ -6,10 +6,10 @@
 import re
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from datetime import UTC, datetime
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 import msgspec
 
@@ -43,6 +43,7 @@ from benanza_backbone.clickhouse.queries import (
     WITHDRAW_MEASUREMENTS,
     WITHDRAW_RUNS,
 )
+from benanza_backbone.clickhouse.reading import answer
 from benanza_backbone.clickhouse.refused_data import unfit_refused
 from benanza_backbone.clickhouse.rows import (
     PARTS_OF_ARCHITECTURES,
@@ -243,6 +244,10 @@ class Store(Closing):
         with errors_mended(self._address):
             result = self._client.query(sql, parameters=dict(parameters or {}))
             return list(result.named_results())
+
+    def answer(self, sql: str, form: str) -> AbstractContextManager[IO[bytes]]:
+        """What a user's statement returns in one of ClickHouse's formats, as `reading.answer`."""
+        return answer(self._address, sql, form)
 
     def bounds(
         self,

@@ -61,6 +61,7 @@ def test_the_commands_are_those_of_the_interface() -> None:
         "serve",
         "solve",
         "spec",
+        "sql",
         "status",
         "suite",
         "tasks",

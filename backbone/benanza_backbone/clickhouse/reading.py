@@ -39,6 +39,8 @@ def answer(address: Address, sql: str, form: str) -> Iterator[IO[bytes]]:
     `BenanzaError` if the statement writes or is wrong, or as `connected` does.
     """
     statement = sql.strip().rstrip(";")
+    if not statement:
+        raise BenanzaError("the statement is empty; give one that reads, such as SHOW TABLES")
     with ExitStack() as held:
         held.enter_context(errors_mended(address))
         client = held.enter_context(connected_anew(address))

@@ -67,7 +67,7 @@ def test_the_search_finds_pages_where_the_site_is_files(browser: Any, site: Path
 @pytest.mark.slow
 def test_the_reference_has_the_api_and_the_events(site: Path) -> None:
     api = (site / "reference" / "api.html").read_text("utf-8")
-    assert 'id="benanza.api.lower_bound"' in api
+    assert 'id="benanza.api.measuring.lower_bound"' in api
     events = (site / "reference" / "schemas.html").read_text("utf-8")
     assert 'id="benanza_schemas.events.measurements.LayerMeasured"' in events
 
@@ -102,6 +102,11 @@ def test_broken_links_fail_the_build(tmp_path: Path) -> None:
         ("gpu.md", "[cli.py](../benanza/cli.py)", "`benanza/cli.py`"),
         ("gpu.md", "[the API](../benanza/cli.py)", "the API (`benanza/cli.py`)"),
         ("gpu.md", "[start](../README.md)", "[start](index.md)"),
+        (
+            "gpu.md",
+            "[SQL](../examples/your-own-sql.ipynb)",
+            "[SQL](repository/examples/your-own-sql.md)",
+        ),
         ("gpu.md", "[other](../nowhere.py)", "[other](../nowhere.py)"),
         ("gpu.md", "[web](https://example.com/README.md)", "[web](https://example.com/README.md)"),
         ("gpu.md", "`[code](../README.md)`", "`[code](../README.md)`"),

@@ -26,7 +26,7 @@ MISTAKES: tuple[tuple[str, str], ...] = (
     ("import", "FILE"),
     ("tasks x", "--out"),
     ("sql", "SQL"),
-    ("sql 'SHOW TABLES' -o tables.csv", "--format csv"),
+    ("sql SHOW -o tables.csv", "--format csv"),
     # Values of options.
     ("run x --precision fp61", "fp16"),
     ("bounds --precision half", "fp16"),
@@ -64,7 +64,7 @@ MISTAKES: tuple[tuple[str, str], ...] = (
     (f"bounds --data {FOLDER}/nowhere", "benanza run MODEL"),
     (f"explain zoo:squeezenet --data {FOLDER}/nowhere", "benanza run MODEL"),
     (f"status --data {FOLDER}/nowhere", "benanza run MODEL"),
-    (f"sql 'SHOW TABLES' --data {FOLDER}/nowhere", "benanza run MODEL"),
+    (f"sql SHOW --data {FOLDER}/nowhere", "benanza run MODEL"),
     ("import nowhere.xz", "nowhere.xz"),
     (f"import {FOLDER}/text.onnx", "text.onnx"),
     (f"run --spec {FOLDER}/broken.json", "benanza spec"),

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from benanza_backbone.event_log.event_log import Message
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
-from benanza_backbone.event_log.standing import standing_measurements
+from benanza_backbone.event_log.standing import standing_measurements, standing_tries
 from benanza_backbone.service.processor import as_message
 from benanza_schemas.events import MARK
 from benanza_schemas.topics import RESULTS
@@ -26,8 +26,10 @@ def test_a_withdrawal_counts_for_what_stands_before_it(tmp_path: Path) -> None:
     events = (imported, SYSTEM_MEASURED, CONV_MEASURED, other, WITHDRAWN, again)
     with SqliteEventLog(tmp_path / "events.sqlite") as log:
         log.append([as_message(event) for event in events])
-        log.append([Message(RESULTS, b"e" * 64, b"no event")])
+        log.append([Message(RESULTS, key, b"no event") for key in (b"e" * 64, b"e")])
         found = [event for _, event in standing_measurements(log)]
+        tried = [(each.fingerprint, each.measured_at) for each in standing_tries(log)]
         of_conv = [event for _, event in standing_measurements(log, {CONV_ID.encode()})]
     assert found == [CONV_MEASURED, other, again]
+    assert tried == [(event.fingerprint, event.measured_at) for event in found]
     assert of_conv == [CONV_MEASURED, again]

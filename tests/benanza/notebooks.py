@@ -24,7 +24,8 @@ SKIPPED = "skip-execution"
 
 def read(name: str) -> Any:
     """A notebook."""
-    return nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)
+    text = (FOLDER / f"{name}.ipynb").read_text("utf-8")
+    return nbformat.reads(text, as_version=4)  # type: ignore[no-untyped-call]
 
 
 def run(book: Any, *, skips: bool) -> None:
@@ -54,7 +55,8 @@ def _stored(name: str) -> None:
         if cell.cell_type == "code":
             is_prepared = SKIPPED in cell.metadata.get("tags", ())
             cell.outputs = [] if is_prepared else list(_kept(cell.outputs))
-    nbformat.write(book, FOLDER / f"{name}.ipynb")
+    text = nbformat.writes(book)  # type: ignore[no-untyped-call]
+    (FOLDER / f"{name}.ipynb").write_text(f"{text}\n", "utf-8")
 
 
 def _kept(shown: Iterable[Any]) -> Iterator[Any]:

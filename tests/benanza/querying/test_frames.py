@@ -85,7 +85,7 @@ def results() -> Iterator[type[Result]]:
         yield kind
 
 
-@pytest.mark.parametrize("kind", sorted(set(results()), key=lambda kind: kind.__name__))
+@pytest.mark.parametrize("kind", sorted(set(results()), key=str))
 def test_rows_are_where_they_are_said_to_be_and_no_column_hides_another(kind: type[Result]) -> None:
     of: type = kind
     seen: set[str] = set()

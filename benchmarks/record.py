@@ -4,10 +4,11 @@
     python -m benchmarks.record FILE --precision fp16 --models resnet50,timm:levit_192
 
 Models are those of the zoo, or files whose paths have a slash. Without --models, they are the nine
-of the `onnx` package. With --quantised or --tensor-parallel, what is derived of them is recorded,
-too. It needs neither an event log nor a store. What the file holds already is kept, and not
-measured again: so the time may be too short for everything, and the same command again goes on from
-there.
+of the `onnx` package. Without --batch each has its own batch size, or 1. With --dim
+past=1023,4095, named dimensions are bound to each of several sizes, in all combinations. With
+--quantised or --tensor-parallel, what is derived of them is recorded, too. It needs neither an
+event log nor a store. What the file holds already is kept, and not measured again: so the time may
+be too short for everything, and the same command again goes on from there.
 """
 
 import argparse
@@ -36,6 +37,7 @@ from benanza_runner.runtime import Runtime
 from benanza_runner.runtimes import open_runtime
 from benanza_schemas.events import (
     BenchmarkRequested,
+    Event,
     LayerMeasured,
     LayerSeen,
     SystemMeasured,
@@ -49,9 +51,10 @@ def main() -> None:
     """Measures, and writes the file at the end or on Ctrl-C."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path)
-    parser.add_argument("--batch", default="1")
+    parser.add_argument("--batch", default="")
     parser.add_argument("--precision", default="fp32")
     parser.add_argument("--models", default=",".join(zoo_names()))
+    parser.add_argument("--dim", action="append", default=[])
     parser.add_argument("--quantised", default="")
     parser.add_argument("--tensor-parallel", default="")
     parser.add_argument("--seconds", type=float, default=float("inf"))
@@ -66,12 +69,10 @@ def main() -> None:
             for event in events
             if isinstance(event, LayerMeasured) and event.system.system_id == system_id
         }
-        derived = derivations(
-            cast(list[Quantised], _listed(asked.quantised)),
-            [int(gpus) for gpus in _listed(asked.tensor_parallel)],
-        )
-        batch_sizes = [int(size) for size in asked.batch.split(",")]
-        jobs = _jobs(asked.models.split(","), batch_sizes, derived)
+        derived = derivations_of(asked.quantised, asked.tensor_parallel)
+        batch_sizes = tuple(int(size) for size in _listed(asked.batch))
+        points = points_of(asked.dim)
+        jobs = _jobs(asked.models.split(","), batch_sizes, points, derived)
         wanted = [
             (job, precision)
             for precision in precisions
@@ -99,32 +100,56 @@ def main() -> None:
                 print(f"This goes on:\n\n    {command}")
 
 
+def derivations_of(quantised: str, tensor_parallel: str = "") -> tuple[Derivation, ...]:
+    """What is made of each model, the model itself first."""
+    return derivations(
+        cast(list[Quantised], _listed(quantised)), [int(gpus) for gpus in _listed(tensor_parallel)]
+    )
+
+
 def address(model: str) -> str:
     """Where a model of the command line is: a path with a slash, or else one of the zoo."""
     return model if "/" in model else PREFIX + model
+
+
+def ingested(
+    name: str, batch_sizes: tuple[int, ...], dims: dict[str, int], derivation: Derivation
+) -> Iterator[tuple[Event, bytes]]:
+    """What ingest says of a model, and the content of its file."""
+    model = fetch(address(name), Limits())
+    published = model_published(
+        name=name,
+        sha256=model.sha256,
+        uri=model.uri,
+        zoo="",
+        batch_sizes=batch_sizes,
+        dims=dims,
+        derivation=derivation,
+    )
+    for event in ingest(published, model.content, Limits()):
+        yield event, model.content
 
 
 def _listed(text: str) -> list[str]:
     return text.split(",") if text else []
 
 
+def points_of(dims: list[str]) -> list[dict[str, int]]:
+    """Each combination of the sizes that these, such as `past=1023,4095`, give dimensions."""
+    sizes = {name: _listed(text) for name, _, text in (dim.partition("=") for dim in dims)}
+    return [dict(zip(sizes, map(int, point), strict=True)) for point in product(*sizes.values())]
+
+
 def _jobs(
-    names: list[str], batch_sizes: list[int], derived: tuple[Derivation, ...]
+    names: list[str],
+    batch_sizes: tuple[int, ...],
+    points: list[dict[str, int]],
+    derived: tuple[Derivation, ...],
 ) -> list[BenchmarkRequested]:
     """Each layer and group of these models, and of what is derived of them, once."""
     jobs: dict[str, BenchmarkRequested] = {}
-    for batch, name, derivation in product(batch_sizes, names, derived):
-        model = fetch(address(name), Limits())
-        published = model_published(
-            name=name,
-            sha256=model.sha256,
-            uri=model.uri,
-            zoo="",
-            batch_sizes=(batch,),
-            dims={},
-            derivation=derivation,
-        )
-        for event in ingest(published, model.content, Limits()):
+    for name, dims, derivation in product(names, points, derived):
+        for event, _ in ingested(name, batch_sizes, dims, derivation):
             if isinstance(event, LayerSeen):
                 jobs[event.fingerprint] = BenchmarkRequested(
                     event_id=event_id("BenchmarkRequested", event.fingerprint),

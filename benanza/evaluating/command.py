@@ -1,5 +1,7 @@
 """`benanza evaluate`: models under load, stored, and beside their bounds."""
 
+from collections.abc import Callable
+
 from benanza.agents.options import options_of
 from benanza.agents.serving.outcome import outcome_of
 from benanza.evaluating.beside import beside
@@ -7,6 +9,7 @@ from benanza.evaluating.request import EvaluationRequest
 from benanza.evaluating.results import EvaluatedModel, Evaluation
 from benanza.evaluating.samples import SampleSource
 from benanza.installation.configured import configured_log, known_store
+from benanza.spans.trace import SpanTrace
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings
@@ -17,24 +20,36 @@ from benanza_schemas.limits import MAX_REASON_LENGTH
 NO_AGENT = "0" * 32
 
 
+Tell = Callable[[SpanTrace], None]
+"""Takes the trace of an evaluation."""
+
+
 def evaluate(
-    request: EvaluationRequest, settings: Settings, source: SampleSource | None = None
+    request: EvaluationRequest,
+    settings: Settings,
+    source: SampleSource | None = None,
+    tell: Tell | None = None,
 ) -> EvaluatedModel:
     """Runs the model under the scenario, appends what comes of it to the log, and sets that beside
-    its bound where one is known. Raises `BenanzaError` as `evaluated` does, without LoadGen, and if
-    the log or the store can't be used.
+    its bound where one is known. With `tell`, also looks into a few requests, and gives it the
+    trace of all. Raises `BenanzaError` as `evaluated` does, without LoadGen, and if the log or the
+    store can't be used.
     """
     try:
-        from benanza.evaluating.evaluate import evaluated
+        from benanza.evaluating.evaluate import evaluation_run
+        from benanza.spans.of_evaluation import evaluation_trace
     except ImportError as error:
         raise BenanzaError(
             f"LoadGen can't be loaded: {error}; say: pip install 'benanza[evaluate]'"
         ) from error
-    evaluation = evaluated(request, source, limits_of(settings))
+    run = evaluation_run(request, source, limits_of(settings), looks=tell is not None)
+    stored = _stored(run.evaluation)
+    if tell is not None:
+        tell(evaluation_trace(run, stored.evaluation_id))
     with configured_log(settings) as log:
-        log.append([as_message(_stored(evaluation))])
+        log.append([as_message(stored)])
     with known_store(settings) as store:
-        return beside(store, evaluation)
+        return beside(store, run.evaluation)
 
 
 def _stored(evaluation: Evaluation) -> ModelEvaluated:

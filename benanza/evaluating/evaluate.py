@@ -1,6 +1,8 @@
 """Runs a model in a framework under the load of a scenario."""
 
+from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 
 import msgspec
 
@@ -12,11 +14,13 @@ from benanza.evaluating.request import EvaluationRequest
 from benanza.evaluating.results import Evaluation, ServiceTimes
 from benanza.evaluating.samples import MadeUpSamples, SampleSource
 from benanza.evaluating.serving import served
-from benanza.evaluating.under_test import InTurn
+from benanza.evaluating.under_test import AnsweredBatch, InTurn
 from benanza.profiling.framework import Framework, framework_named
+from benanza.profiling.whole_model import whole_model
 from benanza.publishing.asked_models import AskedModel, asked_models
 from benanza.publishing.fetched_once import FetchedOnce
 from benanza.request import RunRequest
+from benanza.spans.looking import LookedAt, look
 from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
 from benanza_ingest.limits import Limits
@@ -25,6 +29,16 @@ from benanza_runner.measuring.busy import busy_between
 
 SERVICE_S = 0.3
 """For so long each batch size runs without load."""
+
+
+class EvaluationRun(NamedTuple):
+    """An evaluation with what a trace is made of: the batches that were answered under load, and
+    the requests that were looked into after that.
+    """
+
+    evaluation: Evaluation
+    batches: Sequence[AnsweredBatch] = ()
+    looked: Sequence[LookedAt] = ()
 
 
 def evaluated(
@@ -37,7 +51,13 @@ def evaluated(
     What can't be run is an evaluation with its `failure`. Raises `BenanzaError` if there is no such
     framework, and if the model can't be fetched, is none, or has no batch size of 1.
     """
-    limits = limits or Limits()
+    return evaluation_run(request, source, limits or Limits(), looks=False).evaluation
+
+
+def evaluation_run(
+    request: EvaluationRequest, source: SampleSource | None, limits: Limits, *, looks: bool
+) -> EvaluationRun:
+    """As `evaluated`; with `looks`, a few requests are looked into afterwards."""
     framework = framework_named(request.framework)
     fetch = FetchedOnce()
     run = RunRequest((request.model,), batch_sizes=(1,), dims=request.dims)
@@ -50,11 +70,18 @@ def evaluated(
         loaded = load_sizes(framework, content, request.precision, sizes, request.dims, limits)
         samples = source or MadeUpSamples(loaded.model.at(1).inputs)
         evaluation = msgspec.structs.replace(evaluation, not_batched=loaded.not_batched)
-        evaluation = _under_load(evaluation, Pipeline(loaded.model, samples))
+        pipeline = Pipeline(loaded.model, samples)
+        evaluation, batches = _under_load(evaluation, pipeline)
     except BenanzaError as error:
-        return msgspec.structs.replace(evaluation, failure=str(error))
+        return EvaluationRun(msgspec.structs.replace(evaluation, failure=str(error)))
     by = busy_between(before, machine_load()).by
-    return msgspec.structs.replace(evaluation, slowed_by=" and ".join(by))
+    evaluation = msgspec.structs.replace(evaluation, slowed_by=" and ".join(by))
+    looked: list[LookedAt] = []
+    if looks and batches:
+        batch = max(batches, key=lambda batch: len(batch.queries)).answered.ran_as
+        model = whole_model(content, batch, request.dims, limits)
+        looked += look(framework, model, request.precision, pipeline, batch)
+    return EvaluationRun(evaluation, batches, looked)
 
 
 def _begun(
@@ -77,8 +104,10 @@ def _begun(
     )
 
 
-def _under_load(evaluation: Evaluation, pipeline: Pipeline) -> Evaluation:
-    """The evaluation with all that is measured."""
+def _under_load(
+    evaluation: Evaluation, pipeline: Pipeline
+) -> tuple[Evaluation, Sequence[AnsweredBatch]]:
+    """The evaluation with all that is measured, and what was answered."""
     request = evaluation.request
     pipeline.load([0])
     service = service_times(pipeline, 0, SERVICE_S)
@@ -86,7 +115,7 @@ def _under_load(evaluation: Evaluation, pipeline: Pipeline) -> Evaluation:
     best = max(service, key=lambda times: times.per_s)
     in_turn = partial(InTurn, pipeline, batch=best.batch)
     if request.scenario == "server":
-        evaluation = served(evaluation, pipeline)
+        evaluation, batches = served(evaluation, pipeline)
     else:
         load = LoadSettings(
             request.scenario,
@@ -97,13 +126,14 @@ def _under_load(evaluation: Evaluation, pipeline: Pipeline) -> Evaluation:
             streams=request.streams,
         )
         said, system = run_load(load, pipeline, in_turn)
-        measured = measured_run(request.scenario, said, system.batches)
+        batches = system.batches
+        measured = measured_run(request.scenario, said, batches)
         evaluation = msgspec.structs.replace(evaluation, measured=measured)
     if not pipeline.source.scores:
-        return evaluation
+        return evaluation, batches
     every = run_all(pipeline, request.seeds, partial(in_turn, keeps=True))
     metrics = dict(pipeline.source.metrics(every.results))
-    return msgspec.structs.replace(evaluation, metrics=metrics)
+    return msgspec.structs.replace(evaluation, metrics=metrics), batches
 
 
 def _expected_us(request: EvaluationRequest, alone: ServiceTimes, best: ServiceTimes) -> float:

@@ -21,8 +21,12 @@ SHORT = 0.2
 """The share of a run's duration for which the search tries a rate."""
 
 
-def served(evaluation: Evaluation, pipeline: Pipeline) -> Evaluation:
-    """The evaluation, whose `service` is known, with what came of the server."""
+def served(
+    evaluation: Evaluation, pipeline: Pipeline
+) -> tuple[Evaluation, Sequence[AnsweredBatch]]:
+    """The evaluation, whose `service` is known, with what came of the server, and what that
+    answered in its last run.
+    """
     request = evaluation.request
     limit_us = request.limit_us or TIMES_ALONE * evaluation.service[0].median_us
     server = Server(request, pipeline, limit_us)
@@ -39,7 +43,7 @@ def served(evaluation: Evaluation, pipeline: Pipeline) -> Evaluation:
             tried.append(_tried(rate, measured, whole=True))
             if measured.validity.valid:
                 break
-    return msgspec.structs.replace(
+    evaluation = msgspec.structs.replace(
         evaluation,
         limit_us=limit_us,
         rate_per_s=rate,
@@ -49,6 +53,7 @@ def served(evaluation: Evaluation, pipeline: Pipeline) -> Evaluation:
         simulated=server.simulated(rate, evaluation.service) if measured else None,
         failure="" if measured else _none_keeps(request.percentile, limit_us, tried),
     )
+    return evaluation, server.batches
 
 
 class Server:
@@ -59,6 +64,7 @@ class Server:
         self._pipeline = pipeline
         self._limit_us = limit_us
         self._max_batch = min(request.max_batch, pipeline.model.sizes[-1])
+        self.batches: Sequence[AnsweredBatch] = ()
 
     def tried(self, rate_per_s: float) -> Tried:
         """What comes of a short run."""
@@ -72,9 +78,9 @@ class Server:
         return simulate(arrivals_us, service, self._max_batch, request.max_wait_us).latency
 
     def run(self, rate_per_s: float, duration_s: float) -> MeasuredLoad:
-        """A run at this rate."""
-        said, batches = self.answered(rate_per_s, duration_s)
-        return measured_run("server", said, batches)
+        """A run at this rate, whose batches are kept until the next one."""
+        said, self.batches = self.answered(rate_per_s, duration_s)
+        return measured_run("server", said, self.batches)
 
     def answered(
         self, rate_per_s: float, duration_s: float

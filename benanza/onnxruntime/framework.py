@@ -1,25 +1,20 @@
 """ONNX Runtime as a framework: a session of the whole model, on an NVIDIA GPU or on the CPU."""
 
-import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 
 import onnxruntime as ort
-from onnx import GraphProto, ModelProto
 
+from benanza.onnxruntime.observed import ObservedSession
 from benanza.onnxruntime.options import CAPTURED, configurations
-from benanza.onnxruntime.session import CUDA, called, in_type, options_of
-from benanza.onnxruntime.trace import Executions, executions_in, names_in, on_gpu, without
-from benanza.profiling.framework import Configuration, Framework, Profile, Session
-from benanza.profiling.joining import layers_of_nodes
-from benanza.profiling.spans import Activity, timed_call
-from benanza.profiling.whole_model import Arrays, WholeModel, float_types
+from benanza.onnxruntime.profiled import joined, profiled_session
+from benanza.onnxruntime.session import CUDA, called, in_type, options_of, run_on_host
+from benanza.profiling.framework import Configuration, Framework, Observed, Profile, Session
+from benanza.profiling.spans import Activity
+from benanza.profiling.whole_model import WholeModel, float_types
 from benanza_backbone.errors import BenanzaError
-from benanza_ingest.reading.parse import subgraphs
 from benanza_runner import nvidia
-from benanza_runner.arrays import Array
 from benanza_runner.cpu import available_cores, cpu_name
 from benanza_runner.machine_load import machine_load
 from benanza_runner.measuring.busy import as_environment, busy_between
@@ -39,9 +34,6 @@ LEAST_CALLS = 5
 MOST_CALLS = 100
 MOST_NODES_TIMED = 20_000
 """ONNX Runtime writes a kilobyte for each node of each execution."""
-
-WEIGHTS_FILE = "weights"
-EXTERNAL_FROM_BYTES = 65_536
 
 
 class OnnxRuntimeFramework(Framework):
@@ -127,14 +119,33 @@ class OnnxRuntimeFramework(Framework):
             session.run(None, typed.inputs)  # what has no kernel fails here
         except Exception as error:  # ONNX Runtime's errors share no narrower base
             raise BenanzaError(_reason(error)) from error
-        types = {name: array.dtype for name, array in typed.inputs.items()}
+        return run_on_host(session, typed)
 
-        def run(inputs: Arrays) -> list[Array]:
-            given = {name: inputs[name].astype(dtype, copy=False) for name, dtype in types.items()}
-            outputs: list[Array] = session.run(None, given)
-            return outputs
-
-        return run
+    @contextmanager
+    def observe(
+        self, model: WholeModel, precision: Precision, configuration: Configuration, *, gpu: bool
+    ) -> Iterator[Observed]:
+        """As `load`, with ONNX Runtime's profiler, and with `gpu` CUPTI. Without it, the calls of a
+        GPU take as long as the host needs to start them.
+        """
+        refusal = self._refused(model, precision)
+        if refusal:
+            raise BenanzaError(refusal)
+        with ExitStack() as opened:
+            try:
+                typed = in_type(model, precision) if self._on_gpu else model
+                options = options_of(typed, configuration, self._threads)
+                profiled = opened.enter_context(
+                    profiled_session(typed, configuration, precision, options, on_gpu=self._on_gpu)
+                )
+                recording = opened.enter_context(ExitStack())
+                observed = ObservedSession(profiled, typed, model.layers, recording)
+                observed.first(FIRST_CALLS)
+            except Exception as error:  # ONNX Runtime's errors share no narrower base
+                raise BenanzaError(_reason(error)) from error
+            if gpu and self._on_gpu:
+                observed.record(self._recorded())
+            yield observed
 
     def _refused(self, model: WholeModel, precision: Precision) -> str:
         return _gpu_refusal(model, precision) if self._on_gpu else _refusal(model, precision)
@@ -163,35 +174,20 @@ class OnnxRuntimeFramework(Framework):
         run_us: float,
     ) -> tuple[RunTimes, tuple[FrameworkCall, ...]]:
         """The times of executions in which each node is timed, and the nodes."""
-        options = options_of(typed, configuration, self._threads)
         samples = []
-        with tempfile.TemporaryDirectory(prefix="benanza-profile-") as folder:
-            path = Path(folder) / "optimised.onnx"
-            options.optimized_model_filepath = str(path)
-            prefix = "session.optimized_model_external_initializers_"
-            options.add_session_config_entry(prefix + "file_name", WEIGHTS_FILE)
-            options.add_session_config_entry(prefix + "min_size_in_bytes", str(EXTERNAL_FROM_BYTES))
-            options.enable_profiling = True
-            options.profile_file_prefix = str(Path(folder) / "profile")
-            session = called(typed, configuration, precision, options, on_gpu=self._on_gpu)
-            graph = ModelProto.FromString(path.read_bytes()).graph
+        options = options_of(typed, configuration, self._threads)
+        with profiled_session(
+            typed, configuration, precision, options, on_gpu=self._on_gpu
+        ) as profiled:
             for _ in range(FIRST_CALLS):
-                session.run()
+                profiled.called.run()
             with self._recorded() as activities:
-                for _ in range(_executions(run_us, len(graph.node))):
+                for _ in range(_executions(run_us, len(profiled.graph.node))):
                     started = time.perf_counter_ns()
-                    session.run()
+                    profiled.called.run()
                     samples.append((time.perf_counter_ns() - started) / 1_000)
-            began_us = session.session.get_profiling_start_time_ns() / 1_000
-            traced = executions_in(Path(session.session.end_profiling()), began_us)
-        traced = traced._replace(executions=traced.executions[FIRST_CALLS:])
-        traced = without(traced, _names_in_bodies(graph))
-        names = names_in(traced, graph.node)
-        if self._on_gpu:
-            traced = on_gpu(traced, activities)
-        layers = layers_of_nodes(model.layers, graph)
-        positions = dict(zip(names, layers, strict=True))
-        return _run_times(samples), _joined(traced, positions)
+            traced = profiled.ended(model.layers, FIRST_CALLS, activities if self._on_gpu else None)
+        return _run_times(samples), joined(traced)
 
 
 def _reason(error: Exception) -> str:
@@ -236,28 +232,6 @@ def _executions(run_us: float, nodes: int) -> int:
     return max(LEAST_CALLS, min(wanted, most))
 
 
-def _names_in_bodies(graph: GraphProto) -> set[str]:
-    """The names of the nodes in bodies of control flow, however deep."""
-    bodies = [body for node in graph.node for body in subgraphs(node)]
-    inner = {node.name for body in bodies for node in body.node}
-    return inner.union(*map(_names_in_bodies, bodies))
-
-
 def _run_times(samples_us: Sequence[float]) -> RunTimes:
     times = summary(sorted(samples_us))
     return RunTimes(times.median, times.iqr, tuple(samples_us))
-
-
-def _joined(
-    traced: Executions, positions: Mapping[str, tuple[int, ...]]
-) -> tuple[FrameworkCall, ...]:
-    """A node that starts nothing on the GPU takes no time there, and stands before all others."""
-    calls = []
-    for name, op in traced.ops.items():
-        spans = [
-            execution.nodes[name] for execution in traced.executions if name in execution.nodes
-        ]
-        layers = positions.get(name, ())
-        if spans or layers:
-            calls.append(timed_call(name, op, layers, spans))
-    return tuple(sorted(calls, key=lambda call: call.start_us))

@@ -9,8 +9,9 @@ from onnx import ModelProto, TensorProto
 
 from benanza.onnxruntime.half import half
 from benanza.onnxruntime.options import BOUND, LEVEL, provider_options
-from benanza.profiling.framework import Configuration
+from benanza.profiling.framework import Configuration, Session
 from benanza.profiling.whole_model import Arrays, WholeModel
+from benanza_runner.arrays import Array
 from benanza_runner.onnxruntime.session import CPU, session_options
 from benanza_schemas.layer import Precision
 
@@ -56,6 +57,18 @@ def called(
         binding = _binding(session, proto, model.inputs)
         return Called(session, lambda: session.run_with_iobinding(binding))
     return Called(session, lambda: session.run(None, model.inputs))
+
+
+def run_on_host(session: ort.InferenceSession, typed: WholeModel) -> Session:
+    """What runs a session whose inputs and outputs are in the memory of the host."""
+    types = {name: array.dtype for name, array in typed.inputs.items()}
+
+    def run(inputs: Arrays) -> list[Array]:
+        given = {name: inputs[name].astype(dtype, copy=False) for name, dtype in types.items()}
+        outputs: list[Array] = session.run(None, given)
+        return outputs
+
+    return run
 
 
 def in_type(model: WholeModel, precision: Precision) -> WholeModel:

@@ -3,7 +3,7 @@
 import msgspec
 
 from benanza.evaluating.batches import BatchedModel, LoadedModel
-from benanza.evaluating.command import evaluate
+from benanza.evaluating.command import Tell, evaluate
 from benanza.evaluating.request import EvaluationRequest, Seeds
 from benanza.evaluating.results import EvaluatedModel
 from benanza.pipelines.failing import needed
@@ -68,6 +68,7 @@ def under_load(
     source: str,
     samples: SpecifiedSamples,
     settings: Settings,
+    tell: Tell | None,
 ) -> EvaluatedModel | None:
     """The samples under the specified scenario, which `check_scenario` passed, `None` without one;
     the model's file is at `source`. A scenario that can't be run has its `failure`.
@@ -84,7 +85,7 @@ def under_load(
         seeds=Seeds(**msgspec.structs.asdict(fields.pop("seeds"))),
         **fields,
     )
-    return evaluate(request, settings, samples)
+    return evaluate(request, settings, samples, tell)
 
 
 def recorded_load(evaluated: EvaluatedModel | None) -> RecordedLoad | None:

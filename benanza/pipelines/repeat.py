@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from benanza.evaluating.batches import BatchedModel
+from benanza.evaluating.command import Tell
 from benanza.pipelines.comparing import (
     accuracies,
     batch_dependent,
@@ -82,8 +83,8 @@ class _Ran(NamedTuple):
     scores: int
 
 
-def repeat(path: Path, settings: Settings) -> PipelineRun:
-    """Runs the pipeline that a file specifies.
+def repeat(path: Path, settings: Settings, tell: Tell | None = None) -> PipelineRun:
+    """Runs the pipeline that a file specifies. `tell` takes the trace of its run under load.
 
     Raises `BenanzaError` if the file is wrong, or if the model, the framework or the data set can't
     be had. What is otherwise here than specified is part of the result.
@@ -100,7 +101,7 @@ def repeat(path: Path, settings: Settings) -> PipelineRun:
     samples = SpecifiedSamples(specified, data, loaded.at(1).inputs)
     ran = _ran(samples, loaded, specified)
     here = _here(specified, framework, model_sha256, data)
-    loaded_with = under_load(specified, source, samples, settings)
+    loaded_with = under_load(specified, source, samples, settings, tell)
     recorded = _recorded(here, samples, ran, recorded_load(loaded_with))
     here = msgspec.structs.replace(here, recorded=recorded)
     result = _result(path, specified, here, samples, ran, data.classes)

@@ -96,3 +96,7 @@ def written(gpu: GpuSpecification) -> str:
         lines.append(f'launch = "{gpu.launch_us:.4f} us"')
     rates = [f'{precision} = "{rate / 1e12:.4f} TFLOP/s"' for precision, rate in gpu.flops.items()]
     return "\n".join((*lines, "", f"[{MATRIX}]", *rates, ""))
+
+
+if __name__ == "__main__":
+    main()

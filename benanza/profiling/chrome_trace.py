@@ -28,25 +28,27 @@ def chrome_trace(profiles: Sequence[ModelProfile]) -> bytes:
 def _events(process: int, profile: ModelProfile) -> Iterator[dict[str, Any]]:
     run = f"{profile.framework} {profile.version}, {profile.configuration}"
     title = f"{profile.model}, batch {profile.batch}, {profile.precision}: {run}"
-    yield {"ph": "M", "pid": process, "tid": CALLS, "name": "process_name", "args": {"name": title}}
+    yield process_name(process, title)
     if profile.looked_at_us is not None:
-        yield _slice(process, profile.model, 0.0, profile.looked_at_us, {"run": run})
+        yield complete_event(process, CALLS, profile.model, 0.0, profile.looked_at_us, {"run": run})
     for call in () if profile.calls_of else profile.calls:
         arguments = {"name": call.name, "layers": call.positions, "iqr_us": call.iqr_us}
-        yield _slice(process, call.op, call.start_us, call.us, arguments)
+        yield complete_event(process, CALLS, call.op, call.start_us, call.us, arguments)
         for kernel in call.kernels:
             of_call = {"call": call.name, "layers": call.positions}
-            yield _slice(process, kernel.name, kernel.start_us, kernel.us, of_call, KERNELS)
+            at = (kernel.start_us, kernel.us)
+            yield complete_event(process, KERNELS, kernel.name, *at, of_call)
 
 
-def _slice(
-    process: int,
-    name: str,
-    start_us: float,
-    us: float,
-    arguments: dict[str, Any],
-    row: int = CALLS,
+def process_name(process: int, name: str) -> dict[str, Any]:
+    """The event that names a process."""
+    return {"ph": "M", "pid": process, "tid": 0, "name": "process_name", "args": {"name": name}}
+
+
+def complete_event(
+    process: int, row: int, name: str, start_us: float, us: float, arguments: dict[str, Any]
 ) -> dict[str, Any]:
+    """The event of a slice."""
     return {
         "ph": "X",
         "pid": process,

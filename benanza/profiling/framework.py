@@ -11,6 +11,7 @@ What can be set in it against lost time is told by `benanza.profiling.remedies`.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from importlib.metadata import EntryPoint, entry_points
 from typing import NamedTuple
 
@@ -50,6 +51,28 @@ class Profile(NamedTuple):
     failure: str = ""
 
 
+class ObservedRun(NamedTuple):
+    """An execution that a framework's own profiler saw: when it began, in microseconds of the clock
+    of `time.time`, how long it took, and its calls, each of which began so long after it.
+    """
+
+    start_us: float
+    us: float
+    calls: tuple[FrameworkCall, ...]
+
+
+class Observed(ABC):
+    """A loaded model that runs while the framework's profiler looks."""
+
+    @abstractmethod
+    def run(self, inputs: Arrays) -> Sequence[Array]:
+        """Runs it, as a `Session` does."""
+
+    @abstractmethod
+    def runs(self) -> list[ObservedRun]:
+        """Each execution by `run`, in their order. Ends the profiler, so nothing runs after it."""
+
+
 class Framework(ABC):
     """Runs models and times them. What is wrong with a model is part of the profile and never an
     exception.
@@ -84,6 +107,18 @@ class Framework(ABC):
         """Prepares the model once, to answer requests. Raises `BenanzaError`, of one line, where it
         can't be run so.
         """
+
+    def observe(
+        self, model: WholeModel, precision: Precision, configuration: Configuration, *, gpu: bool
+    ) -> AbstractContextManager[Observed]:
+        """Loads the model as `load` does, with the framework's own profiler at work: at its calls,
+        as the host sees them, or with `gpu` at what they do there. Raises `BenanzaError` as `load`
+        does, and where the profiler doesn't tell one execution from another.
+        """
+        raise BenanzaError(
+            f"the profiler of {self.system().runtime} doesn't tell single executions; "
+            "benanza profile has their medians"
+        )
 
 
 def framework_named(name: str) -> Framework:

@@ -1,14 +1,15 @@
 """PyTorch as a framework: models that it knows by name, eager, compiled, and as CUDA graphs."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import torch
 
-from benanza.profiling.framework import Configuration, Framework, Profile, Session
+from benanza.profiling.framework import Configuration, Framework, Observed, Profile, Session
 from benanza.profiling.whole_model import WholeModel
 from benanza.pytorch.calls import framework_calls
 from benanza.pytorch.export import program
@@ -17,6 +18,7 @@ from benanza.pytorch.looking import looked_at
 from benanza.pytorch.metadata import MODEL
 from benanza.pytorch.models import case
 from benanza.pytorch.names import PACKAGES
+from benanza.pytorch.observed import ObservedGraph
 from benanza.pytorch.options import CAPTURED, COMPILED, LAYOUT, NHWC, configurations
 from benanza.pytorch.prepared import (
     DTYPES,
@@ -138,6 +140,31 @@ class PyTorchFramework(Framework):
             raise BenanzaError(_reason(error)) from error
         return lambda inputs: prepared.results([inputs[name] for name in names])
 
+    @contextmanager
+    def observe(
+        self, model: WholeModel, precision: Precision, configuration: Configuration, *, gpu: bool
+    ) -> Iterator[Observed]:
+        """The nodes of the FX graph of which the file was made, one by one, by Kineto."""
+        refusal = self._refusal(model, precision)
+        if not _is_eager(configuration) or MODEL not in model.metadata:
+            refusal = "only eager models of files that `benanza export` wrote have calls in PyTorch"
+        if refusal:
+            raise BenanzaError(refusal)
+        with ExitStack() as opened:
+            try:
+                set_precision(precision)
+                prepared = self._prepared(model, precision, configuration)
+                observed = ObservedGraph(
+                    model,
+                    prepared,
+                    _graph(prepared),
+                    opened.enter_context(ExitStack()),
+                    gpu=gpu and self._device == "cuda",
+                )
+            except Exception as error:  # PyTorch's errors share no narrower base
+                raise BenanzaError(_reason(error)) from error
+            yield observed
+
     def _refusal(self, model: WholeModel, precision: Precision) -> str:
         """Why the model can't be run so, empty if it can."""
         if self._device == "cpu" and precision != "fp32":
@@ -206,17 +233,20 @@ def _is_eager(configuration: Configuration) -> bool:
 def _calls(
     model: WholeModel, prepared: Prepared, run_us: float
 ) -> tuple[RunTimes, tuple[FrameworkCall, ...]]:
-    """The times of executions in which each node is timed, and the nodes.
-
-    The graph is exported of the model as it is prepared, since in another layout or precision a
-    model has other copies. All other nodes have the same names.
-    """
-    module = program(prepared.model, prepared.inputs).exported_program.module(check_guards=False)
+    """The times of executions in which each node is timed, and the nodes."""
+    module = _graph(prepared)
     wanted = int(RULE.least_us / run_us)
     most = min(MOST_EXECUTIONS, MOST_NODES_TIMED // max(1, len(module.graph.nodes)))
     executions = max(LEAST_EXECUTIONS, min(wanted, most))
     looked = looked_at(module, prepared.inputs, executions)
     return looked.times, framework_calls(looked.nodes, model.layers, model.origins)
+
+
+def _graph(prepared: Prepared) -> Any:
+    """The graph of the model as it is prepared, since in another layout or precision a model has
+    other copies. All other nodes have the names that they have in the file's graph.
+    """
+    return program(prepared.model, prepared.inputs).exported_program.module(check_guards=False)
 
 
 def _cudnn_version() -> str:

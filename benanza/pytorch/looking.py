@@ -47,20 +47,21 @@ def looked_at(module: Any, inputs: Sequence[Any], executions: int) -> Looked:
         timed = (_on_gpu if on_gpu else _on_cpu)(module, inputs, runs)[WARM_UP_EXECUTIONS:]
     samples = tuple(execution.us for execution in timed)
     times = summary(sorted(samples))
-    return Looked(
-        RunTimes(times.median, times.iqr, samples), tuple(_timed(module.graph.nodes, timed))
-    )
+    nodes = timed_nodes(module.graph.nodes, [execution.nodes for execution in timed])
+    return Looked(RunTimes(times.median, times.iqr, samples), tuple(nodes))
 
 
-def _timed(nodes: Iterable[Any], executions: Sequence[_Execution]) -> Iterator[FrameworkCall]:
-    """A node that takes no time is where the one before it ends."""
+def timed_nodes(
+    nodes: Iterable[Any], executions: Sequence[Mapping[str, Span]]
+) -> Iterator[FrameworkCall]:
+    """The operators among a graph's nodes, with their times over executions, of which each has
+    nodes that took time, by name. One that takes none is where the one before it ends.
+    """
     end_us = 0.0
     for node in nodes:
         if node.op != "call_function":
             continue
-        spans = [
-            execution.nodes[node.name] for execution in executions if node.name in execution.nodes
-        ]
+        spans = [found[node.name] for found in executions if node.name in found]
         call = timed_call(node.name, _operator(node.target), (), spans, end_us)
         yield call
         end_us = call.start_us + call.median_us
@@ -72,7 +73,7 @@ def _operator(target: Any) -> str:
     return str(packet) if packet is not None else str(getattr(target, "__name__", target))
 
 
-class _Interpreter(torch.fx.Interpreter):  # type: ignore[misc]  # types are checked without torch
+class NodesCalledBy(torch.fx.Interpreter):  # type: ignore[misc]  # types are checked without torch
     """Has each operator called by `run`, which is given the name of its node.
 
     What isn't PyTorch's own is called directly: it takes a result out of several.
@@ -104,7 +105,7 @@ def _on_cpu(module: Any, inputs: Sequence[Any], runs: int) -> list[_Execution]:
         nodes[name] = Span((before - started) / 1_000, (after - before) / 1_000)
         return result
 
-    interpreter = _Interpreter(module, timed)
+    interpreter = NodesCalledBy(module, timed)
     executions = []
     for _ in range(runs):
         nodes = {}
@@ -114,12 +115,14 @@ def _on_cpu(module: Any, inputs: Sequence[Any], runs: int) -> list[_Execution]:
     return executions
 
 
-def _on_gpu(module: Any, inputs: Sequence[Any], runs: int) -> list[_Execution]:
-    def marked(name: str, call: Callable[[], Any]) -> Any:
-        with record_function(NODE + name):
-            return call()
+def marked(name: str, call: Callable[[], Any]) -> Any:
+    """Calls a node within a mark that the profiler records."""
+    with record_function(NODE + name):
+        return call()
 
-    interpreter = _Interpreter(module, marked)
+
+def _on_gpu(module: Any, inputs: Sequence[Any], runs: int) -> list[_Execution]:
+    interpreter = NodesCalledBy(module, marked)
     times = []
     activities = [ProfilerActivity.CPU, ProfilerActivity.CUDA]
     with torch.profiler.profile(activities=activities) as profiler:
@@ -129,8 +132,13 @@ def _on_gpu(module: Any, inputs: Sequence[Any], runs: int) -> list[_Execution]:
                 interpreter.run(*inputs)
                 torch.cuda.synchronize()
             times.append((time.perf_counter_ns() - started) / 1_000)
+    nodes = executed_nodes(written_trace(profiler))
+    return [_Execution(*execution) for execution in zip(times, nodes, strict=True)]
+
+
+def written_trace(profiler: Any) -> bytes:
+    """What a profiler that has ended wrote, in Chrome's format."""
     with TemporaryDirectory(prefix="benanza-profile-") as folder:
         path = Path(folder) / "trace.json"
         profiler.export_chrome_trace(str(path))
-        nodes = executed_nodes(path.read_bytes())
-    return [_Execution(*execution) for execution in zip(times, nodes, strict=True)]
+        return path.read_bytes()

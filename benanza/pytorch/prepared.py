@@ -109,12 +109,7 @@ class Prepared:
         """
         tensors = [self.placed(torch.from_numpy(array)) for array in inputs]
         with torch.no_grad():
-            found = tree_leaves(self.model(*tensors))
-        tensors = [each for each in found if isinstance(each, torch.Tensor)]
-        return [
-            (each.float() if each.dtype == torch.bfloat16 else each).cpu().numpy().copy()
-            for each in tensors
-        ]
+            return on_host(self.model(*tensors))
 
     def _backend(self, graph: Any, inputs: Sequence[Any]) -> Callable[..., Any]:
         compiled = compile_fx(graph, inputs, config_patches=self._configuration.options())
@@ -125,6 +120,15 @@ class Prepared:
             return compiled(*arguments)
 
         return run
+
+
+def on_host(results: Any) -> list[Array]:
+    """Copies of the tensors among a model's results, as of `Prepared.results`."""
+    tensors = [each for each in tree_leaves(results) if isinstance(each, torch.Tensor)]
+    return [
+        (each.float() if each.dtype == torch.bfloat16 else each).cpu().numpy().copy()
+        for each in tensors
+    ]
 
 
 def captured(run: Callable[[], Any], calls: int) -> tuple[Any, Any]:

@@ -59,6 +59,20 @@ def executed_nodes(trace: bytes) -> list[dict[str, Span]]:
     return [_within(run, nodes, of_node) for run in _marks(events, EXECUTION)]
 
 
+def marked_nodes(trace: bytes) -> list[dict[str, Span]]:
+    """For each execution its nodes as the host ran them, by name, from its start on."""
+    events = msgspec.json.decode(trace, type=_Trace).trace_events
+    nodes = _marks(events, NODE)
+    return [
+        {
+            node.name.removeprefix(NODE): Span(node.ts - run.ts, node.dur)
+            for node in nodes
+            if run.ts <= node.ts <= run.ts + run.dur
+        }
+        for run in _marks(events, EXECUTION)
+    ]
+
+
 def _within(
     run: _Event, nodes: Sequence[_Event], of_node: dict[int, list[_Event]]
 ) -> dict[str, Span]:

@@ -21,7 +21,8 @@ from benanza_runner.cuda.whole_model.prefetch import PERSISTING, PREFETCHING, Pr
 from benanza_runner.cuda.whole_model.prefetch_plan import PrefetchPolicy
 from benanza_runner.cuda.whole_model.witness import PreparedProgram
 from benanza_schemas.layer import Precision
-from benchmarks.gpu.witness import Recorded
+from benchmarks.gpu.witness import Recorded, ingested_models
+from benchmarks.record import derivations_of
 
 GRID: dict[str, tuple[float, ...]] = {
     "batch_bytes": (250_000, 500_000, 1_000_000, 2_000_000, 4_000_000, 8_000_000),
@@ -43,7 +44,8 @@ def main() -> None:
     parser.add_argument("--precision", default="fp32")
     asked = parser.parse_args()
     runtime = CudaRuntime()
-    recorded = Recorded(asked.recording, asked.models.split(","), (1,))
+    models = ingested_models(asked.models.split(","), (1,), [{}], derivations_of(""))
+    recorded = Recorded(asked.recording, models)
     rows: list[dict[str, Any]] = []
     for precision in cast(list[Precision], asked.precision.split(",")):
         for model, content in recorded.models:

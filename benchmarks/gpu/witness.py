@@ -34,9 +34,7 @@ from benanza_analyzer.answers.policies import FASTEST, POLICIES, Policy
 from benanza_analyzer.answers.under_policy import under
 from benanza_analyzer.attainable import cold_share, estimate_us
 from benanza_analyzer.core import Analyzer
-from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
-from benanza_ingest.reading.source import fetch
 from benanza_ingest.reading.zoo import zoo_names
 from benanza_runner.cuda.candidate import Candidate
 from benanza_runner.cuda.device_memory import DeviceMemory
@@ -54,14 +52,13 @@ from benanza_schemas.events import (
     Event,
     LayerMeasured,
     ModelIngested,
-    ModelPublished,
     ModelWitnessed,
     SystemMeasured,
-    event_id,
 )
+from benanza_schemas.events.derivation import Derivation
 from benanza_schemas.layer import Precision
 from benanza_schemas.program import Choice, Program, ProgramStep
-from benchmarks.record import address
+from benchmarks.record import derivations_of, ingested, points_of
 
 CALLS = 100
 SAMPLES = 9
@@ -75,6 +72,8 @@ def main() -> None:
     parser.add_argument("--models", default=",".join(zoo_names()))
     parser.add_argument("--precision", default="fp32,fp16")
     parser.add_argument("--batch", default="1")
+    parser.add_argument("--dim", action="append", default=[], help="past=1023,4095")
+    parser.add_argument("--quantised", default="", help="int4,fp8: what is derived of models, too")
     parser.add_argument("--what-ifs", action="store_true")
     parser.add_argument("--events", type=Path, help="a recording of the runs")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="then none is begun")
@@ -83,12 +82,18 @@ def main() -> None:
     runtime = CudaRuntime()
     again = Again(runtime)
     batch_sizes = tuple(map(int, asked.batch.split(",")))
-    recorded = Recorded(asked.recording, asked.models.split(","), batch_sizes)
+    models = ingested_models(
+        asked.models.split(","),
+        batch_sizes,
+        points_of(asked.dim),
+        derivations_of(asked.quantised),
+    )
+    recorded = Recorded(asked.recording, models)
     written: list[dict[str, Any]] = []
     if asked.out.exists():
         rows = json.loads(asked.out.read_text(encoding="utf-8"))
         written = [row for row in rows if not row["failure"]]
-    known = {(row["model"], row["batch"], row["precision"], row["policy"]) for row in written}
+    known = {_key(row) for row in written}
     policies = POLICIES if asked.what_ifs else (FASTEST,)
     kept = asked.events and asked.events.exists()
     events = {_run_of(event): event for _, event in read_recording(asked.events)} if kept else {}
@@ -98,7 +103,7 @@ def main() -> None:
     fresh = True
     for precision in cast(list[Precision], asked.precision.split(",")):
         for (model, content), policy in product(recorded.models, policies):
-            if (model.name, model.batch, precision, policy.name) in known:
+            if _key(_of(model, precision, policy)) in known:
                 continue
             if time.monotonic() > until:
                 return
@@ -114,21 +119,52 @@ def main() -> None:
             asked.out.write_text(json.dumps(written, indent=1), encoding="utf-8")
 
 
+def _of(model: ModelIngested, precision: Precision, policy: Policy) -> dict[str, Any]:
+    return {
+        "model": model.name,
+        "batch": model.batch,
+        "dims": dict(model.dims),
+        "precision": precision,
+        "policy": policy.name,
+    }
+
+
+def _key(row: dict[str, Any]) -> tuple[str, ...]:
+    """The same for the same run; rows of former files have no dimensions."""
+    return (
+        *(str(row[name]) for name in ("model", "batch", "precision", "policy")),
+        json.dumps(row.get("dims", {}), sort_keys=True),
+    )
+
+
 def _run_of(event: Event) -> tuple[str, ...]:
     """The same for a run that is made again."""
     assert isinstance(event, ModelWitnessed)
     return event.model_id, event.system_id, event.precision, event.policy
 
 
+def ingested_models(
+    names: list[str],
+    batch_sizes: tuple[int, ...],
+    points: list[dict[str, int]],
+    derived: tuple[Derivation, ...],
+) -> list[tuple[ModelIngested, bytes]]:
+    """Each model with its file's content, at these sizes, and what is derived of it."""
+    return [
+        (event, content)
+        for name, dims, derivation in product(names, points, derived)
+        for event, content in ingested(name, batch_sizes, dims, derivation)
+        if isinstance(event, ModelIngested)
+    ]
+
+
 class Recorded:
-    """The bounds that follow from a recording for these models of the zoo, by model and precision,
+    """The bounds that follow from a recording for these models, by model and precision,
     and programs that run as the bounds say.
     """
 
-    def __init__(self, path: Path, names: list[str], batch_sizes: tuple[int, ...]) -> None:
-        self.models = [
-            (event, content) for name in names for event, content in _ingested(name, batch_sizes)
-        ]
+    def __init__(self, path: Path, models: list[tuple[ModelIngested, bytes]]) -> None:
+        self.models = models
         self.bounds: dict[tuple[str, Precision], BoundUpdated] = {}
         analyzer = Analyzer()
         self._systems: dict[str, SystemMeasured] = {}
@@ -173,19 +209,6 @@ class Recorded:
         return cover, program_of(model, content, cover, measured, Limits())
 
 
-def _ingested(name: str, batch_sizes: tuple[int, ...]) -> Iterator[tuple[ModelIngested, bytes]]:
-    fetched = fetch(address(name), Limits())
-    published = ModelPublished(
-        event_id=event_id("ModelPublished", name),
-        name=name,
-        sha256=fetched.sha256,
-        batch_sizes=batch_sizes,
-    )
-    for event in ingest(published, fetched.content, Limits()):
-        if isinstance(event, ModelIngested):
-            yield event, fetched.content
-
-
 def witnessed(
     runtime: CudaRuntime,
     again: "Again",
@@ -200,7 +223,7 @@ def witnessed(
     """
     bound = recorded.bounds[model.architecture_id, precision]
     cover, program = recorded.program(model, content, precision, policy)
-    of = {"model": model.name, "batch": model.batch, "precision": precision, "policy": policy.name}
+    of = _of(model, precision, policy)
     if program is None:
         return of | {"failure": "layers have no time under this policy", "slowed": False}, None
     run_result = runtime.witness(program, precision)

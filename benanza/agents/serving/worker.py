@@ -4,9 +4,12 @@ It is started as `python -m benanza.agents.serving.worker FD`. FD is the file de
 socket to the agent. Standard input is a pipe that closes when the agent ends, however it ends.
 """
 
+import logging
+import os
 import signal
 import sys
 from importlib.metadata import entry_points
+from typing import TYPE_CHECKING
 
 from benanza.agents.core import EvaluationOutcome
 from benanza.agents.serving.messages import (
@@ -21,12 +24,20 @@ from benanza.agents.serving.messages import (
     encoder,
 )
 from benanza.profiling.framework import ENTRY_POINTS, framework_named
+from benanza.spans.exporting import export_asked, is_on
+from benanza.spans.of_requests import on_system
+from benanza.spans.trace import span_id
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.worker import frames
 from benanza_backbone.worker.inside import end_with_the_parent
 from benanza_ingest.limits import Limits
 from benanza_runner.reasons import short_reason
-from benanza_schemas.events import MAX_REASON_LENGTH, System
+from benanza_schemas.events import MAX_REASON_LENGTH, EvaluationRequested, System
+
+if TYPE_CHECKING:
+    from benanza.evaluating.evaluate import EvaluationRun
+
+log = logging.getLogger(__name__)
 
 
 def main(agent: int) -> None:
@@ -74,15 +85,32 @@ def evaluated_in_file(request: EvaluateModel) -> EvaluationOutcome:
         # Slow to import, and a description does without.
         from benanza.agents.options import request_of
         from benanza.agents.serving.outcome import outcome_of
-        from benanza.evaluating.evaluate import evaluated
+        from benanza.evaluating.evaluate import evaluation_run
 
-        return outcome_of(evaluated(request_of(request.requested, request.path), limits=limits))
+        to_do = request_of(request.requested, request.path)
+        run = evaluation_run(to_do, None, limits, looks=is_on(os.environ))
+        _export(request.requested, run)
+        return outcome_of(run.evaluation)
     except BenanzaError as error:
         return EvaluationOutcome(failure=str(error))
     except MemoryError:
         return EvaluationOutcome(failure="there is not enough memory for it")
     except Exception as error:  # noqa: BLE001  # a defect in one model must not cost the others
         return EvaluationOutcome(failure=short_reason(f"{type(error).__name__}: {error}"))
+
+
+def _export(requested: EvaluationRequested, run: "EvaluationRun") -> None:
+    """Exports the evaluation within the trace of its request, where that is asked for."""
+    if not is_on(os.environ):
+        return
+    from benanza.spans.of_evaluation import SpanPlace, evaluation_trace
+
+    around = on_system(requested.event_id, run.evaluation.system.system_id)
+    place = SpanPlace(span_id(around), around)
+    try:
+        export_asked(evaluation_trace(run, requested.event_id, place), os.environ)
+    except BenanzaError as error:
+        log.warning("%s", error)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import click
 from msgspec.structs import replace
 
 from benanza.commands.deriving import derivations_option
+from benanza.commands.exporting import export_traces
 from benanza.commands.options import (
     FAILED,
     Format,
@@ -103,6 +104,8 @@ def publish(
             click.echo(f"warning: {model.warning}", err=True)
     for error in published.errors:
         click.echo(f"error: {error.reason}", err=True)
+    if wait:
+        export_traces(settings, [model.sha256 for model in published.models])
     if published.errors:
         ctx.exit(FAILED)
 

@@ -1,7 +1,9 @@
 """`benanza evaluate`: a model under load."""
 
+import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
@@ -19,11 +21,15 @@ from benanza.commands.options import (
 from benanza.commands.startup import settings_of
 from benanza.evaluating.request import MOST_AT_ONCE, SCENARIOS, EvaluationRequest, Scenario, Seeds
 from benanza.render.table import console
+from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
 from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.layer import Precision
 
-BESIDE_SPEC = {"spec", "record", "data", "output"}
+if TYPE_CHECKING:
+    from benanza.spans.output import TraceOutput
+
+BESIDE_SPEC = {"spec", "record", "trace", "data", "output"}
 """Options that a specification doesn't have."""
 
 _POSITIVE = click.FloatRange(min=0, min_open=True)
@@ -43,6 +49,12 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
     help="With --spec: also writes the specification with what is here and what came of it.",
+)
+@click.option(
+    "--trace",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Looks into a few more requests afterwards, and writes a trace for Perfetto.",
 )
 @click.option(
     "--framework",
@@ -124,6 +136,7 @@ def evaluate(
     model: str | None,
     spec: Path | None,
     record: Path | None,
+    trace: Path | None,
     framework: str,
     scenario: Scenario,
     precision: Precision,
@@ -147,6 +160,10 @@ def evaluate(
     With --spec it runs a pipeline of pre-processing, model and post-processing on its data set, and
     says accuracy, speed, and what differs from what the file specifies and records.
 
+    With --trace, the run is one trace of requests and their steps. What the framework calls, and
+    what that starts on a GPU, is looked into in runs of their own, and what looking cost is said.
+    The standard variables of OpenTelemetry, such as OTEL_EXPORTER_OTLP_ENDPOINT, have it exported.
+
     Exit status: 0 the pipeline is as specified, and LoadGen calls the run valid; 1 nothing was
     measured, or the pipeline differs; 3 LoadGen calls the run invalid, or samples failed.
 
@@ -157,13 +174,16 @@ def evaluate(
       benanza evaluate model.onnx --scenario server --rate 200 --max-batch 16
       benanza evaluate model.onnx --scenario offline --framework openvino
       benanza evaluate model.onnx --scenario multi-stream --format json
+      benanza evaluate model.onnx --trace model.json
       benanza evaluate --spec pipeline.toml --record recorded.toml
     """
     from benanza.evaluating.command import evaluate as run_evaluation
     from benanza.render.load.evaluation import print_evaluation
+    from benanza.spans.output import TraceOutput
 
+    traces = TraceOutput(trace, os.environ)
     if spec is not None:
-        _repeat(ctx, spec, record, settings_of(data), output)
+        _repeat(ctx, spec, record, settings_of(data), output, traces)
         return
     if model is None or record is not None:
         raise click.UsageError("name a MODEL, or --spec with or without --record", ctx)
@@ -181,11 +201,13 @@ def evaluate(
         rate_per_s=rate_per_s,
         streams=streams,
     )
-    found = run_evaluation(request, settings_of(data))
+    tell = traces.tell if traces.is_asked() else None
+    found = run_evaluation(request, settings_of(data), tell=tell)
     if output == "json":
         print_json(found)
     else:
         print_evaluation(console(sys.stdout), found)
+    _finish(traces)
     measured = found.evaluation.measured
     if measured is None:
         ctx.exit(FAILED)
@@ -194,10 +216,15 @@ def evaluate(
 
 
 def _repeat(
-    ctx: click.Context, file: Path, record: Path | None, settings: Settings, output: Format
+    ctx: click.Context,
+    file: Path,
+    record: Path | None,
+    settings: Settings,
+    output: Format,
+    traces: "TraceOutput",
 ) -> None:
     from benanza.pipelines.found import moved
-    from benanza.pipelines.reading import write_pipeline
+    from benanza.pipelines.reading import read_pipeline, write_pipeline
     from benanza.pipelines.repeat import repeat
     from benanza.render.answers.pipeline import print_pipeline
     from benanza.writable import check_writable
@@ -211,16 +238,32 @@ def _repeat(
         raise click.UsageError("--spec says what to run; beside it give only --record", ctx)
     if record is not None:
         check_writable(record)
-    run = repeat(file, settings)
+    if traces.path is not None and read_pipeline(file).scenario is None:
+        raise BenanzaError(f"{file} has no [scenario], whose run --trace is of; add one")
+    run = repeat(file, settings, traces.tell if traces.is_asked() else None)
     if record is not None:
         write_pipeline(moved(run.here, file.parent, record.parent), record)
     if output == "json":
         print_json(run.result)
     else:
         print_pipeline(console(sys.stdout), run.result)
+    _finish(traces)
     load = run.result.under_load
     measured = load.evaluation.measured if load else None
     if not run.result.agrees or (load and not measured):
         ctx.exit(FAILED)
     if run.result.failed or (measured and not measured.validity.valid):
         ctx.exit(PARTIAL)
+
+
+def _finish(traces: "TraceOutput") -> None:
+    """Says what the traces have, and exports them. The evaluation stands without a collector."""
+    from benanza.render.load.trace import trace_lines
+
+    for told in traces.told:
+        for line in trace_lines(told):
+            click.echo(line, err=True)
+    try:
+        traces.export()
+    except BenanzaError as error:
+        click.echo(f"warning: {error}", err=True)

@@ -7,6 +7,7 @@ import click
 from click.core import ParameterSource
 
 from benanza.commands.deriving import derivations_option
+from benanza.commands.exporting import export_traces
 from benanza.commands.options import (
     FAILED,
     PARTIAL,
@@ -119,14 +120,16 @@ def run(
         again=again,
         derivations=derivations,
     )
+    settings = settings_of(data)
     with progress_on(sys.stderr) as progress:
-        lower_bounds = run_pipeline(request, settings_of(data), progress)
+        lower_bounds = run_pipeline(request, settings, progress)
     if output == "json":
         print_json(lower_bounds)
     elif lower_bounds.bounds:
         print_lower_bounds(console(sys.stdout), lower_bounds)
     for failed in lower_bounds.errors:
         click.echo(f"error: {failed.reason}", err=True)
+    export_traces(settings, [bound.model_id for bound in lower_bounds.bounds])
     if lower_bounds.errors:
         ctx.exit(FAILED)
     if any(bound.partial for bound in lower_bounds.bounds):

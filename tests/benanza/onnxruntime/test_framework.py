@@ -2,7 +2,7 @@
 
 import pytest
 
-from benanza.onnxruntime import framework
+from benanza.onnxruntime import profiled
 from benanza.onnxruntime.options import ON_GPU
 from benanza.profiling.framework import Framework, framework_named
 from benanza.profiling.whole_model import whole_model
@@ -166,7 +166,7 @@ def test_where_calls_can_not_be_timed_the_time_of_the_run_stays(
     def unreadable(*_: object) -> None:
         raise ValueError("no such event")
 
-    monkeypatch.setattr(framework, "executions_in", unreadable)
+    monkeypatch.setattr(profiled, "executions_in", unreadable)
     found = cpu.profile(small_model(), "fp32", cpu.configurations()[0])
     assert found.times is not None
     assert "no such event" in found.failure

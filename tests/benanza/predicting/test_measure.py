@@ -66,6 +66,14 @@ def test_it_needs_no_client_of_a_store() -> None:
     assert done.stdout == "set()\n"
 
 
+@pytest.mark.skipif(why_unavailable() is None, reason="there is a GPU to measure")
+def test_without_a_gpu_it_says_why() -> None:
+    command = [sys.executable, "-m", "benanza.predicting.measure"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("no ceilings can be measured: ")
+
+
 @pytest.mark.gpu
 @pytest.mark.skipif(why_unavailable() is not None, reason="there is no GPU to measure")
 def test_the_gpu_here_is_described(tmp_path: Path) -> None:

@@ -24,6 +24,9 @@ g (float[1, 16, 32, 32] x) => (float[1, 10] y)
 }
 """
 
+ROUNDED_US = 2.0
+"""Profilers may count whole microseconds."""
+
 
 def small_model() -> WholeModel:
     """A model of five layers, the fourth of them a view."""
@@ -113,6 +116,41 @@ class FrameworkContract(ABC):
         assert np.abs(other - once).max() > 0.01 * np.abs(once).max()
         np.testing.assert_array_equal(once, kept)
         np.testing.assert_allclose(again, once, rtol=1e-4)
+
+    def test_each_observed_run_has_its_own_calls(
+        self, framework: Framework, session: Session, model: WholeModel, views: set[int]
+    ) -> None:
+        configuration = framework.configurations()[0]
+        try:
+            observing = framework.observe(model, "fp32", configuration, gpu=False)
+        except BenanzaError as error:
+            pytest.skip(f"it can't be observed: {error}")
+        with observing as observed:
+            (output,) = observed.run(model.inputs)
+            observed.run(model.inputs)
+            once, again = observed.runs()
+        np.testing.assert_allclose(output, session(model.inputs)[0], rtol=1e-4, atol=1e-4)
+        assert once.start_us + once.us <= again.start_us + ROUNDED_US
+        for run in (once, again):
+            ends = [call.start_us + call.median_us for call in run.calls]
+            assert run.calls[0].start_us >= 0
+            assert max(ends) <= run.us + ROUNDED_US
+            positions = {at for call in run.calls for at in call.layers}
+            assert set(range(len(model.layers.node))) - views <= positions
+
+    def test_what_is_observed_on_a_gpu_has_kernels(
+        self, framework: Framework, model: WholeModel
+    ) -> None:
+        if not framework.system().accelerator:
+            pytest.skip("it runs on no GPU")
+        configuration = framework.configurations()[0]
+        with framework.observe(model, "fp32", configuration, gpu=True) as observed:
+            observed.run(model.inputs)
+            observed.run(model.inputs)
+            runs = observed.runs()
+        for run in runs:
+            assert any(call.kernels for call in run.calls)
+            assert all(kernel.median_us > 0 for call in run.calls for kernel in call.kernels)
 
     def test_a_session_of_what_it_refuses_says_why(
         self, framework: Framework, broken: WholeModel

@@ -1,18 +1,15 @@
 """Traces of runs, as a collector receives them."""
 
-import gzip
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
 
 import msgspec
 import pytest
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from benanza.profiling.otlp import PATH, send_traces
 from benanza.results.profile import ProfiledKernel
 from benanza_backbone.errors import BenanzaError
 from tests.benanza.render.answers.test_profile import CALLS, PROFILE
+from tests.benanza.spans.collector import Collector, collecting
 
 pytestmark = pytest.mark.integration
 
@@ -22,43 +19,10 @@ RUN = msgspec.structs.replace(
 )
 
 
-class Collector(HTTPServer):
-    """Answers every request, and keeps its path and what it carries."""
-
-    def __init__(self, status: int) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.status = status
-        self.received: list[tuple[str, ExportTraceServiceRequest]] = []
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: Collector
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        if self.headers.get("Content-Encoding") == "gzip":
-            body = gzip.decompress(body)
-        self.server.received.append((self.path, ExportTraceServiceRequest.FromString(body)))
-        self.send_response(self.server.status)
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        """Tests print nothing."""
-
-
 @pytest.fixture
 def collector(request: pytest.FixtureRequest) -> Iterator[Collector]:
-    server = Collector(getattr(request, "param", 200))
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with collecting(getattr(request, "param", 200)) as server:
+        yield server
 
 
 def test_calls_are_within_their_run_and_kernels_within_their_call(collector: Collector) -> None:

@@ -43,8 +43,8 @@ LIBRARIES = (
     "TransposedKernels",
     "AttentionKernels",
     "SplitAttention",
-    "LinearAttentionKernels",
     "LatentAttention",
+    "LinearAttentionKernels",
     "ProjectedAttentions",
     "ExpertKernels",
 )

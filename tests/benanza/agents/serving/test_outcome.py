@@ -14,6 +14,8 @@ from benanza.agents.serving.isolated import evaluate_apart
 from benanza.agents.serving.messages import EvaluateModel, ModelWasEvaluated, answered, encoder
 from benanza.agents.serving.worker import evaluated_in_file
 from benanza.evaluating.request import EvaluationRequest, Seeds
+from benanza.onnxruntime.framework import OnnxRuntimeFramework
+from benanza.spans.of_requests import on_system
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.worker.frames import FrameError
 from benanza_backbone.worker.process import decoded
@@ -21,6 +23,7 @@ from benanza_ingest.limits import Limits
 from benanza_schemas.codec import decode, encode
 from benanza_schemas.events import EvaluationRequested
 from tests.benanza.agents.samples import requested, system
+from tests.benanza.spans.collector import collecting
 
 LIMITS = Limits()
 
@@ -72,6 +75,31 @@ def test_a_model_is_evaluated_to_figures_with_units(tmp_path: Path) -> None:
     assert figures["queries"] >= 64
     assert '"loadgen"' in report
     assert '"samples_us": []' in report
+
+
+def test_its_trace_is_within_that_of_its_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "model.onnx"
+    path.write_bytes(onnx.parser.parse_model(RELU).SerializeToString())
+    event = asked(EvaluationRequest(model="", duration_s=0.02))
+    of = OnnxRuntimeFramework().system()
+    with collecting() as collector:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.address)
+        monkeypatch.setenv("OTEL_SERVICE_NAME", "agents")
+        assert evaluate(event, path)[2] == ""
+    spans = collector.spans()
+    assert {span.trace_id.hex() for span in spans} == {event.event_id}
+    ids = {span.span_id for span in spans}
+    (first, *_), within = spans, [span for span in spans if span.parent_span_id in ids]
+    assert first.name == "evaluate model"
+    assert first.parent_span_id.hex() == on_system(event.event_id, of.system_id)
+    assert len(within) == len(spans) - 1
+    assert "Relu" in {span.name for span in within}
+    ((_, request), *_) = collector.received
+    (resource,) = request.resource_spans
+    said = {each.key: each.value.string_value for each in resource.resource.attributes}
+    assert said["service.name"] == "agents"
 
 
 RELU = """

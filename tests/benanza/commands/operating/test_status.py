@@ -94,8 +94,13 @@ def test_it_counts_what_is_done_failed_and_waiting(half_measured: Kind) -> None:
     assert {group: waiting(found)[group] for group in idle} == dict.fromkeys(idle, 0)
 
 
-def test_a_model_has_the_part_of_it_that_is_its_own(half_measured: Kind) -> None:
+def test_a_model_has_the_part_of_it_that_is_its_own(half_measured: Kind, tmp_path: Path) -> None:
     both = said()
+    trace = tmp_path / "trace.json"
+    done = CliRunner().invoke(cli, ["status", MODEL, "--trace", str(trace)])
+    assert "publish to bound: squeezenet" in done.stderr
+    names = {event["name"] for event in json.loads(trace.read_text())["traceEvents"]}
+    assert {"ingest", "dedupe", "runner, fp32", "analyzer, fp32, full"} <= names
     parts = [said(model) for model in (MODEL, OTHER)]
     assert [part["ingested"] for part in parts] == [1, 1]
     assert said("squeezenet")["runners"] == parts[0]["runners"]

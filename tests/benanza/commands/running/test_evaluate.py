@@ -23,9 +23,16 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_stream_stands_beside_the_bound(benanza: Benanza, data: Path) -> None:
-    asked = ("evaluate", MODEL, "--data", data, "--duration", "0.1")
+    trace = data / "trace.json"
+    asked = ("evaluate", MODEL, "--data", data, "--duration", "0.1", "--trace", trace)
     done = benanza(*asked, "--format", "json")
-    assert (done.returncode, without_progress(done.stderr)) == (0, "")
+    assert done.returncode == 0
+    said, looking = without_progress(done.stderr).splitlines()
+    assert looking.startswith("looked at layers: a call takes ")
+    written = json.loads(trace.read_text("utf-8"))
+    slices = [event for event in written["traceEvents"] if event["ph"] == "X"]
+    assert said.startswith(f"the trace {written['otherData']['traces'][0]['trace_id']} has ")
+    assert {"request", "call", "Conv", "MaxPool"} <= {event["name"] for event in slices}
     found = json.loads(done.stdout)  # LoadGen adds nothing of its own
     latency_us = found["evaluation"]["measured"]["latency"]["mean_us"]
     assert sum(part["us"] for part in found["parts"]) == pytest.approx(latency_us)

@@ -1,0 +1,25 @@
+"""Traces of the services after a command, where OpenTelemetry's standard variables ask for them."""
+
+import os
+from collections.abc import Iterable
+
+import click
+
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.settings import Settings
+
+
+def export_traces(settings: Settings, models: Iterable[str]) -> None:
+    """Exports what the services did for models of these ids or SHA-256. What the command did stands
+    without a collector, so that is a warning.
+    """
+    from benanza.spans.exporting import is_on
+
+    if not is_on(os.environ):
+        return
+    from benanza.operating.traces import export_services
+
+    try:
+        export_services(settings, models, os.environ)
+    except BenanzaError as error:
+        click.echo(f"warning: {error}", err=True)

@@ -1,0 +1,1 @@
+"""Spans of what was done, as traces for OpenTelemetry and Perfetto."""

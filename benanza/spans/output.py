@@ -1,0 +1,40 @@
+"""Where traces go: into a file for Perfetto, and to a collector."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from benanza.spans.exporting import export_asked, is_on
+from benanza.spans.perfetto import perfetto
+from benanza.spans.trace import SpanTrace
+from benanza.writable import check_writable, unwritable
+
+
+class TraceOutput:
+    """Writes traces into the file, if one is named, and exports them if the environment asks for
+    that. Raises `BenanzaError` if the file can't be written.
+    """
+
+    def __init__(self, path: Path | None, environ: Mapping[str, str]) -> None:
+        if path is not None:
+            check_writable(path)
+        self.path = path
+        self._environ = environ
+        self.told: list[SpanTrace] = []
+
+    def is_asked(self) -> bool:
+        """Whether a trace goes anywhere."""
+        return self.path is not None or is_on(self._environ)
+
+    def tell(self, trace: SpanTrace) -> None:
+        """Writes the file, with all that was told. Raises `BenanzaError` if that can't be."""
+        self.told.append(trace)
+        if self.path is not None:
+            try:
+                self.path.write_bytes(perfetto(self.told))
+            except OSError as error:
+                raise unwritable(self.path, error) from error
+
+    def export(self) -> None:
+        """Exports what was told. Raises `BenanzaError` as `export_asked` does."""
+        for trace in self.told:
+            export_asked(trace, self._environ)

@@ -1,0 +1,119 @@
+"""What the services did for a model that was measured in the embedded pipeline."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from benanza.agents.core import EvaluationOutcome, evaluated_on, taken
+from benanza.cli import cli
+from benanza.commands.exporting import export_traces
+from benanza.installation.configured import configured_log
+from benanza.settings import load
+from benanza.spans.of_requests import on_system, request_traces
+from benanza.spans.of_services import service_traces
+from benanza.spans.trace import SpanTrace, span_id
+from benanza_backbone.clock import now
+from benanza_backbone.event_log.event_log import EventLog, Message
+from benanza_backbone.event_log.sqlite_log import SqliteEventLog
+from benanza_backbone.service.processor import as_message
+from benanza_schemas.topics import BOUNDS, CHECKPOINTS, GRAPHS, JOBS, LAYERS, MODELS, RESULTS
+from tests.benanza.agents.samples import agent, requested, system
+from tests.benanza.spans.checking import exported, slices
+from tests.benanza.spans.collector import collecting
+
+pytestmark = pytest.mark.integration
+
+MODEL = "squeezenet"
+
+
+def trace_of(log: EventLog) -> SpanTrace:
+    (found,) = service_traces(log, MODEL)
+    return found
+
+
+def test_from_publication_to_bound_is_one_trace(data: Path) -> None:
+    with configured_log(load(data)) as log:
+        trace = trace_of(log)
+    exported(trace)
+    slices(trace)
+    root, *spans = trace.spans
+    assert root.span_id == span_id(trace.trace_id)
+    assert root.attributes["benanza.layers_of_others"] == 0
+    bound_us = root.attributes["benanza.publish_to_bound_us"]
+    assert isinstance(bound_us, float)
+    assert 0 < bound_us <= (root.end_ns - root.start_ns) / 1_000
+    by_id = {span.span_id: span for span in trace.spans}
+    of_root = [span for span in spans if span.parent == root.span_id]
+    layers = [span for span in of_root if span.track == "layers"]
+    assert len(layers) == root.attributes["benanza.layers"]
+    assert {span.name.split(",")[0] for span in of_root if span not in layers} == {
+        "ingest",
+        "analyzer",
+    }
+    for name, around in (("dedupe", "layers"), ("runner, fp32", "layers")):
+        found = [span for span in spans if span.name == name]
+        assert {by_id[span.parent].track for span in found} == {around}
+        assert {span.parent for span in found} <= {layer.span_id for layer in layers}
+        assert len(found) == len(layers)
+    runners = {span.span_id: span for span in spans if span.name == "runner, fp32"}
+    measuring = sorted((span for span in spans if span.name == "measuring"), key=lambda s: s.end_ns)
+    assert {span.parent for span in measuring} == runners.keys()
+    for earlier, later in pairwise(measuring):
+        assert earlier.end_ns <= later.start_ns  # one after the other, on one device
+
+
+def test_what_is_delivered_again_is_no_second_span(data: Path) -> None:
+    with configured_log(load(data)) as log:
+        once = trace_of(log)
+        for topic in (MODELS, GRAPHS, CHECKPOINTS, LAYERS, JOBS, RESULTS, BOUNDS):
+            log.append([Message(topic, r.key, r.value) for r in list(log.records(topic))])
+        assert trace_of(log) == once
+
+
+def test_status_writes_it_and_says_how_long_it_took(data: Path, tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    asked = ["status", "zoo:squeezenet", "--data", str(data), "--trace", str(path)]
+    done = CliRunner().invoke(cli, asked)
+    assert done.exit_code == 0
+    assert "publish to bound: squeezenet, the first full bound after " in done.stderr
+    assert path.read_bytes().startswith(b'{"traceEvents":[{')
+    done = CliRunner().invoke(cli, ["status", "--data", str(data), "--trace", str(path)])
+    assert "--trace is of a MODEL: name one" in done.stderr
+
+
+def test_an_evaluation_by_an_agent_is_in_the_trace_of_its_request(tmp_path: Path) -> None:
+    on = system()
+    asked, by = requested(on), agent("a", on)
+    with SqliteEventLog(tmp_path / "events.sqlite") as log:
+        for event in (
+            asked,
+            taken(asked, by, now()),
+            evaluated_on(asked, by, EvaluationOutcome({"p99_us": 5.0}), now()),
+        ):
+            log.append([as_message(event)] * 2)
+        (trace,) = request_traces(log, "tiny")
+    exported(trace)
+    root, evaluation = trace.spans
+    assert trace.trace_id == asked.event_id
+    assert trace.links == (asked.model_id,)
+    assert evaluation.span_id == on_system(asked.event_id, on.system_id)
+    assert root.start_ns < evaluation.start_ns < evaluation.end_ns == root.end_ns
+
+
+def test_a_run_exports_it_where_a_collector_is_named(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = load(data)
+    with configured_log(settings) as log:
+        trace = trace_of(log)
+    with collecting() as collector:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.address)
+        export_traces(settings, [trace.trace_id, trace.trace_id])
+    assert {span.span_id.hex() for span in collector.spans()} == {s.span_id for s in trace.spans}
+    assert len(collector.spans()) == len(trace.spans)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
+    export_traces(settings, [trace.trace_id])
+    said = capsys.readouterr().err
+    assert said.startswith("warning: OTEL_EXPORTER_OTLP_PROTOCOL is grpc; ")

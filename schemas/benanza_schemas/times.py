@@ -7,7 +7,7 @@ from benanza_schemas.events import Variant
 from benanza_schemas.vocabulary import CacheState, StoppedBy
 
 
-class TriedVariant(Protocol):
+class AttemptedVariant(Protocol):
     """What of a variant says whether it has a time."""
 
     @property
@@ -19,11 +19,11 @@ class TriedVariant(Protocol):
         """What ended its timing."""
 
 
-class Tried(Protocol):
+class Attempt(Protocol):
     """What of a measurement says so: a `LayerMeasured`, or what is read of one."""
 
     @property
-    def variants(self) -> Sequence[TriedVariant]:
+    def variants(self) -> Sequence[AttemptedVariant]:
         """All that were tried."""
 
 
@@ -39,7 +39,7 @@ def time_us(variant: Variant) -> tuple[float, float]:
     return variant.median_us, variant.iqr_us
 
 
-def is_timed(event: Tried) -> bool:
+def is_timed(event: Attempt) -> bool:
     """Whether the measurement gives its layer a time: warm, or, of a network, interleaved.
 
     A call that was timed interleaved was timed warm before.

@@ -18,6 +18,7 @@ _READS = "2"
 """Of ClickHouse's setting `readonly`: nothing is written, and a statement may have SETTINGS."""
 
 _SYNTAX_ERROR = 62
+_UNKNOWN_COLUMN = 47
 _UNKNOWN_TABLE = 60
 _READONLY = 164
 
@@ -107,7 +108,9 @@ def _text(error: "ClickHouseError", client: "Client") -> str | None:
         return f"the statement can't be read at {place['word']!r} ({place['place']}); mend it there"
     # After "In scope", the engine repeats the whole statement; at the end stands the code's name.
     reason = re.split(r"\n| In scope |: While executing | \([A-Z_]+\)$", said)[0].rstrip(". ")
-    if code == _UNKNOWN_TABLE and "Maybe you meant" not in reason:
-        views = ", ".join(name for (name,) in client.query(_VIEWS).result_rows)
-        return f"{reason}; the views are {views}"
+    if "Maybe you meant" not in reason:
+        if code == _UNKNOWN_TABLE:
+            views = ", ".join(name for (name,) in client.query(_VIEWS).result_rows)
+            return f"{reason}; the views are {views}"
+        return f"{reason}; DESCRIBE TABLE lists columns" if code == _UNKNOWN_COLUMN else reason
     return re.sub(r"\. Maybe you meant:? \[?(.*?)\]?\??$", r"; did you mean \1?", reason)

@@ -54,7 +54,7 @@ def sql(
 
     if output == "table":
         if out is not None:
-            raise click.UsageError("-o takes a format for programs: add --format csv, say")
+            raise click.UsageError("-o takes a format for programs, such as --format csv")
         print_rows(console(sys.stdout), first_rows(settings_of(data), sql))
         return
     if output == "parquet" and out is None and sys.stdout.isatty():

@@ -22,6 +22,7 @@ REFUSED = (
     ("SELECT 1 FORMAT CSV", "without FORMAT"),
     (" ;", "the statement is empty"),
     ("SELECT modle FROM current_bounds", "did you mean 'model'?"),
+    ("SELECT nothing_like_it FROM current_bounds", "; DESCRIBE TABLE lists columns"),
     ("SELECT * FROM curent_bounds", "did you mean benanza.current_bounds?"),
     ("SELECT * FROM nothing_like_it", "the views are beaten_bounds, best_measurements, "),
     ("SELEC 1", "can't be read at '1' (line 1, col 7)"),

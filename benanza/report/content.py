@@ -1,8 +1,8 @@
 """What a report is made of, read from the store."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from benanza.installation.configured import known_store
 from benanza.looking.advise import advice_about
@@ -14,16 +14,24 @@ from benanza.looking.what_if import what_ifs_of
 from benanza.profiling.beside_bound import profiles_of
 from benanza.render.bounds import model_at
 from benanza.render.systems import ID_SHOWN, SystemNames
+from benanza.render.units import dimensions
 from benanza.request import BoundPolicy
 from benanza.results.advise import ModelAdvice
 from benanza.results.explain import ExplainedCall
+from benanza.results.profile import ModelProfile
 from benanza.results.what_if import WhatIf
 from benanza_analyzer.limits.ceilings import PlatformCeilings
 from benanza_backbone.clickhouse.bounds import ModelBound
+from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of
 from benanza_schemas.events import System
 from benanza_schemas.layer import Precision
+
+FORMS = """
+    SELECT fingerprint, operators, attributes, input_shapes, input_constants, output_shapes
+    FROM layers FINAL WHERE has({fingerprints:Array(String)}, fingerprint)
+"""
 
 
 class ReportedBound(NamedTuple):
@@ -33,8 +41,8 @@ class ReportedBound(NamedTuple):
     `calls` are in the order of the model's layers. `edges` lead between positions of layers.
     `ceilings` are the system's highest rates, None where they aren't known. `measured` is when
     the first and the last of its calls were measured. `runs` are the newest runs by frameworks on
-    the same device, with advice, the fastest first; `what_ifs` are there where no framework ran
-    the model.
+    the same device, with advice, the fastest first. `forms` are those of the calls by fingerprint;
+    of a call that has none, it isn't known.
     """
 
     title: str
@@ -47,6 +55,34 @@ class ReportedBound(NamedTuple):
     measured: tuple[datetime, datetime]
     what_ifs: tuple[WhatIf, ...]
     runs: tuple[ModelAdvice, ...]
+    forms: Mapping[str, "CallForm"]
+
+    @property
+    def looked_into(self) -> ModelAdvice | None:
+        """The fastest run of which it is known where its time goes, else the fastest."""
+        return next((run for run in self.runs if run.profile.parts), (*self.runs, None)[0])
+
+    @property
+    def timed(self) -> ModelProfile | None:
+        """The run in which the calls of `looked_into` were timed, where that is known."""
+        if self.looked_into is None:
+            return None
+        run = self.looked_into.profile
+        others = (other.profile for other in self.runs)
+        return next((of for of in others if of.configuration == run.calls_of), run)
+
+    @property
+    def device(self) -> str:
+        """The accelerator or, without one, the CPU."""
+        return self.system.accelerator or self.system.cpu
+
+
+class CallForm(NamedTuple):
+    """What a layer reads that is no constant, what it gives, and its attributes, for people."""
+
+    reads: str
+    gives: str
+    attributes: str
 
 
 def reported_bounds(
@@ -56,7 +92,8 @@ def reported_bounds(
     dims: Mapping[str, int],
     system: str = "",
 ) -> list[ReportedBound]:
-    """The bounds of these models with fusion under the accounting `full`, at these precisions.
+    """The bounds of these models with fusion under the accounting `full`, at these precisions, in
+    the order in which both are named.
 
     Raises `BenanzaError` for a model that has no bound.
     """
@@ -64,18 +101,31 @@ def reported_bounds(
         ids = model_ids(store, models, limits_of(settings))
         bounds = store.bounds(ids)
         policy = BoundPolicy(tuple(precisions), system=system)
-        asked = matching_bounds(bounds, policy, dims)
+        asked = sorted(matching_bounds(bounds, policy, dims), key=_in_order(ids, precisions))
         stored = [StoredBound.of(store, bound) for bound in asked]
         profiles = profiles_of(store, ids, bounds)
         alike = of_the_same_file(store, bounds)
+        forms = _forms(store, stored)
     advised = [
         advice_about(profile, profiles, alike.get(profile.model_id, ())) for profile in profiles
     ]
     titles = _titles([stored_bound.bound for stored_bound in stored])
     return [
-        _reported(stored_bound, title, advised)
+        _reported(stored_bound, title, advised, stored, forms)
         for stored_bound, title in zip(stored, titles, strict=True)
     ]
+
+
+def _in_order(
+    ids: Sequence[str], precisions: Sequence[Precision]
+) -> Callable[[ModelBound], tuple[int, int]]:
+    """What sorts bounds as their models and precisions were asked for."""
+
+    def places(bound: ModelBound) -> tuple[int, int]:
+        precision = precisions.index(bound.precision) if precisions else 0
+        return ids.index(bound.model_id), precision
+
+    return places
 
 
 def _titles(bounds: Sequence[ModelBound]) -> list[str]:
@@ -88,7 +138,36 @@ def _titles(bounds: Sequence[ModelBound]) -> list[str]:
     ]
 
 
-def _reported(stored: StoredBound, title: str, advised: Sequence[ModelAdvice]) -> ReportedBound:
+def _forms(store: Store, stored: Iterable[StoredBound]) -> dict[str, CallForm]:
+    """Of all layers and groups of these bounds."""
+    asked = {of.fingerprint for each in stored for of in each.measurements}
+    rows = store.query(FORMS, {"fingerprints": sorted(asked)})
+    return {row["fingerprint"]: _form(row) for row in rows}
+
+
+def _form(row: Mapping[str, Any]) -> CallForm:
+    read = [
+        dimensions(shape)
+        for shape, constant in zip(row["input_shapes"], row["input_constants"], strict=True)
+        if not constant
+    ]
+    attributes = (
+        f"{op} {', '.join(f'{name} {value}' for name, value in sorted(of.items()))}"
+        for op, of in zip(row["operators"], row["attributes"], strict=True)
+        if of
+    )
+    return CallForm(
+        ", ".join(read), ", ".join(map(dimensions, row["output_shapes"])), "; ".join(attributes)
+    )
+
+
+def _reported(
+    stored: StoredBound,
+    title: str,
+    advised: Sequence[ModelAdvice],
+    others: Sequence[StoredBound],
+    forms: Mapping[str, CallForm],
+) -> ReportedBound:
     bound = stored.bound
     calls = sorted(explained(stored).calls, key=lambda call: max(call.positions))
     used = {call.fingerprint for call in calls}
@@ -108,6 +187,7 @@ def _reported(stored: StoredBound, title: str, advised: Sequence[ModelAdvice]) -
         ceilings=stored.ceilings(),
         system=stored.system.system,
         measured=(min(times), max(times)),
-        what_ifs=() if runs else what_ifs_of(stored, ()).what_ifs,
+        what_ifs=what_ifs_of(stored, others).what_ifs,
         runs=tuple(sorted(runs, key=lambda run: run.profile.us or 0.0)),
+        forms={each: forms[each] for each in sorted(used & forms.keys())},
     )

@@ -3,11 +3,14 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benanza.report.content import reported_bounds
+from benanza.report.content import ReportedBound, reported_bounds
+from benanza.report.difference import page_of_difference
 from benanza.report.page import page
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
 from benanza_schemas.layer import Precision
+
+MOST_NAMED = 4
 
 
 def report(
@@ -18,19 +21,37 @@ def report(
     price_per_hour: float | None,
     out: Path,
     system: str = "",
+    *,
+    difference: bool = False,
 ) -> int:
     """Writes a report of the bounds of these models, and returns how many bounds are in it.
 
-    Raises `BenanzaError` for a model that has no bound, if none has one at these precisions, and
-    if the file can't be written.
+    With `difference` it compares two bounds. Raises `BenanzaError` for a model that has no bound,
+    if none has one at these precisions, if there aren't two to compare, and if the file can't be
+    written.
     """
     bounds = reported_bounds(settings, models, precisions, dims, system)
     if not bounds:
         raise BenanzaError(
             f"no such bound of {', '.join(models)} is known; benanza bounds shows those that are"
         )
+    text = _difference(bounds) if difference else page(bounds, price_per_hour)
     try:
-        out.write_text(page(bounds, price_per_hour), encoding="utf-8")
+        out.write_text(text, encoding="utf-8")
     except OSError as error:
         raise BenanzaError(f"can't write {out} ({error.strerror}); name another file") from error
     return len(bounds)
+
+
+def _difference(bounds: Sequence[ReportedBound]) -> str:
+    """The page about two bounds; raises `BenanzaError` where there are fewer or more."""
+    match bounds:
+        case [one, other]:
+            return page_of_difference(one, other)
+    named = [reported.title for reported in bounds[:MOST_NAMED]]
+    more = len(bounds) - len(named)
+    raise BenanzaError(
+        f"--diff compares two bounds, not {len(bounds)}: {'; '.join(named)}"
+        f"{f' and {more} more' if more else ''}; name two models and one --precision, or one model "
+        "and two"
+    )

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from benanza.render.units import named_sizes, plural
 from benanza.report.content import ReportedBound
-from benanza.report.figures import BOUND, FRAMEWORK, LIMIT, OTHER, SAVED, styled
+from benanza.report.figures.style import BOUND, FRAMEWORK, LIMIT, OTHER, SAVED, styled
 from benanza_backbone.clickhouse.bounds import ModelBound
 
 MILLION = 1e6

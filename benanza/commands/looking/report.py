@@ -30,6 +30,9 @@ from benanza_schemas.layer import Precision
     type=click.FloatRange(min=0, min_open=True),
     help="What an hour of the device costs: the report then says what samples cost.",
 )
+@click.option(
+    "--diff", "difference", is_flag=True, help="Compare two bounds: where one takes longer."
+)
 @dim_filter_option
 @precision_filter_option
 @data_option
@@ -38,6 +41,7 @@ def report(
     models: tuple[str, ...],
     out: Path,
     price_per_hour: float | None,
+    difference: bool,
     dims: tuple[tuple[str, int], ...],
     precisions: tuple[Precision, ...],
     system: str,
@@ -45,14 +49,17 @@ def report(
 ) -> None:
     """Writes what is known of each MODEL into one HTML file.
 
-    It needs no network. It shows the way from a framework's run, or from calls of libraries, to
-    the bound and the speed of light; the calls in time and against the ceilings; the graph with its
-    critical path; tables of remedies and of calls; and where the figures come from.
+    It needs no network. It begins with the answer, and says what to do; shows the way from a
+    framework's run, or from calls of libraries, to the bound and the speed of light; the calls in
+    time, by block, and against the ceilings; the graph; a table of calls; and where the figures
+    come from.
 
     \b
     Examples:
       benanza report zoo:resnet50 zoo:squeezenet -o report.html
       benanza report resnet50.onnx --precision fp32,fp16 --price-per-hour 3.5
+      benanza report zoo:resnet50 zoo:vgg19 --precision fp16 --diff
+      benanza report zoo:resnet50 --precision fp32,fp16 --diff -o precisions.html
     """
     from benanza.render.units import plural
 
@@ -61,5 +68,7 @@ def report(
     except ImportError as error:  # images of services do without what draws
         raise BenanzaError(f"a report can't be drawn here: {error}; install it") from error
     what = models, precisions, dict(dims)
-    written = write_report(settings_of(data), *what, price_per_hour, out, system)
+    written = write_report(
+        settings_of(data), *what, price_per_hour, out, system, difference=difference
+    )
     click.echo(f"{plural(written, 'bound')} in {out}")

@@ -3,10 +3,16 @@
 import json
 
 import msgspec
+import pytest
 
 from benanza.profiling.chrome_trace import chrome_trace
+from benanza.results.explain import Explanation
 from benanza.results.profile import ProfiledKernel
+from tests.benanza.render.answers.test_explain import CONV
 from tests.benanza.render.answers.test_profile import CALLS, PROFILE
+from tests.benanza.render.test_bounds import BOUND
+
+EXPLANATION = Explanation(bound=BOUND, calls=(CONV, CONV))
 
 
 def test_each_call_is_a_slice_within_the_run() -> None:
@@ -32,6 +38,16 @@ def test_kernels_are_in_a_row_of_their_own() -> None:
     assert (of_kernel["name"], of_kernel["ts"], of_kernel["dur"]) == ("implicit_gemm", 4.0, 50.0)
     assert of_kernel["args"]["layers"] == of_call["args"]["layers"] == [0]
     assert of_kernel["tid"] != of_call["tid"]
+
+
+def test_calls_of_a_bound_come_one_after_the_other_in_a_process_of_its_own() -> None:
+    events = json.loads(chrome_trace([PROFILE], [EXPLANATION]))["traceEvents"]
+    named, *calls = (event for event in events if event["pid"] == 0)
+    assert named["args"]["name"].endswith(": the bound")
+    assert [call["name"] for call in calls] == [call.op for call in EXPLANATION.calls]
+    ends = [call["ts"] + call["dur"] for call in calls]
+    assert [call["ts"] for call in calls] == pytest.approx([0.0, *ends[:-1]])
+    assert {event["pid"] for event in events} == {0, 1}
 
 
 def test_calls_that_were_timed_in_another_run_are_left_out() -> None:

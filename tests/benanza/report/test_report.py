@@ -1,5 +1,6 @@
 """A report in a real browser: Debian's Chromium, driven by Selenium."""
 
+import csv
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from benanza_schemas.events import (
     identified,
 )
 from tests.benanza.recorded import recorded_models
+from tests.benanza.report.viewing import all_of, drawn, opened
 
 pytestmark = pytest.mark.integration
 
@@ -84,79 +86,68 @@ def file(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def opened(
-    browser: Any, file: Path, *, width: int = 1100, scheme: str = "light", media: str = ""
-) -> Any:
-    """The page in a window of this width, once its tables are drawn."""
-    from selenium.webdriver.common.by import By
-    from selenium.webdriver.support.wait import WebDriverWait
-
-    browser.execute_cdp_cmd("Network.enable", {})
-    browser.execute_cdp_cmd(
-        "Network.emulateNetworkConditions",
-        {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0},
-    )
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500},
-    )
-    feature = {"name": "prefers-color-scheme", "value": scheme}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": [feature]})
-    browser.get(file.as_uri())
-    WebDriverWait(browser, 30).until(
-        lambda page: len(page.find_elements(By.CSS_SELECTOR, "table.dataTable tbody tr")) > 10
-    )
-    return browser
-
-
-def all_of(page: Any, selector: str) -> list[Any]:
-    from selenium.webdriver.common.by import By
-
-    found: list[Any] = page.find_elements(By.CSS_SELECTOR, selector)
-    return found
-
-
 @needs_chromium
 def test_it_is_drawn_without_a_network_and_without_an_error(browser: Any, file: Path) -> None:
     page = opened(browser, file)
     assert [entry for entry in page.get_log("browser") if entry["level"] == "SEVERE"] == []
-    assert len(all_of(page, "figure .main-svg")) >= 1 + 2 * 4
-    assert page.title == "Benanza: alexnet, squeezenet"
-    names = [each.get_attribute("id") for each in all_of(page, "figure")]
-    assert names[0] == "figure-overview"
-    assert {"figure-ladder-0", "figure-timeline-0", "figure-roofline-1", "figure-graph-1"} <= set(
-        names
-    )
+    assert page.title == "Benanza: squeezenet, alexnet"
+    for name in ("timeline", "flame", "roofline"):
+        assert len(all_of(page, f"#figure-{name}-0 .main-svg")) >= 1
+        assert all_of(page, f"#figure-{name}-1 .main-svg") == []
+    assert len(all_of(page, "#figure-graph-0 .box")) > 10
+    page.execute_script("location.hash = 'bound-1'")
+    drawn(page)
+    assert len(all_of(page, "#figure-graph-1 .box")) > 10
     text = page.find_element("tag name", "body").text
     assert "for a million samples at 3.5 an hour" in text
-    assert "NVIDIA H200" in text
-    assert "made-up, default" in text
+    assert "squeezenet on NVIDIA H200, fp16, batch 1: at least 98.0 µs (10,2" in text
+    assert "made-up takes 900 µs, 9.2 times as long (default)." in text
 
 
 @needs_chromium
-def test_tables_sort(browser: Any, file: Path) -> None:
-    from selenium.webdriver.support.wait import WebDriverWait
-
+def test_tables_sort_and_are_searched(browser: Any, file: Path) -> None:
     page = opened(browser, file)
-    table = next(each for each in all_of(page, "table.dataTable") if "conversion µs" in each.text)
-    titles = [each.text.strip() for each in table.find_elements("css selector", "thead th")]
-    place = titles.index("µs")
 
     def times() -> list[float]:
-        rows = table.find_elements("css selector", "tbody tr")
-        cells = (row.find_elements("css selector", "td")[place].text for row in rows)
-        return [float(cell) for cell in cells]
+        rows = all_of(page, "#calls-0 + div tbody tr")
+        return [float(row.find_elements("css selector", "td")[3].text) for row in rows]
 
-    def sort(order: str) -> None:
-        title = table.find_elements("css selector", "thead th")[place]
-        page.execute_script("arguments[0].scrollIntoView({block: 'center'})", title)
-        title.find_element("css selector", ".dt-column-order").click()
-        WebDriverWait(page, 10).until(lambda _: title.get_attribute("aria-sort") == order)
+    all_times = times()
+    assert all_times == sorted(all_times, reverse=True)
+    title = all_of(page, "#calls-0 + div thead th")[3]
+    button = title.find_element("tag name", "button")
+    page.execute_script("arguments[0].click()", button)
+    assert title.get_attribute("aria-sort") == "ascending"
+    assert times() == sorted(all_times)
+    all_of(page, "#calls-0 + div input")[0].send_keys("softmax")
+    assert 1 <= len(times()) < len(all_times)
 
-    sort("ascending")
-    assert times() == sorted(times())
-    sort("descending")
-    assert times() == sorted(times(), reverse=True)
+
+@needs_chromium
+def test_a_box_of_the_graph_is_found_and_leads_to_its_row(browser: Any, file: Path) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    page = opened(browser, file)
+    all_of(page, "#figure-graph-0 input")[0].send_keys("softmax")
+    (hit,) = all_of(page, "#figure-graph-0 .box.hit")
+    page.execute_script("arguments[0].focus()", hit)
+    assert "1×1000" in page.find_element("id", "tip").text
+    hit.send_keys(Keys.ENTER)
+    (row,) = all_of(page, "#calls-0 + div tr.found")
+    assert "Softmax" in row.text
+    (more,) = all_of(page, "#calls-0 + div tr.more")
+    assert "algorithm" in more.text
+
+
+@needs_chromium
+def test_saved_tables_have_all_columns_and_rows(browser: Any, file: Path) -> None:
+    page = opened(browser, file)
+    # What is saved is what this gives; a name may have commas and quotes.
+    saved = page.execute_script(
+        """return csv({columns: [{title: "a"}, {title: "b"}],
+          rows: [["x, \\"y\\"", null], ["z", 0.5]]})"""
+    )
+    assert list(csv.reader(saved.splitlines())) == [["a", "b"], ['x, "y"', ""], ["z", "0.5"]]
 
 
 @needs_chromium
@@ -164,33 +155,52 @@ def test_tables_sort(browser: Any, file: Path) -> None:
 def test_text_can_be_read_on_light_and_dark_pages(browser: Any, file: Path, scheme: str) -> None:
     page = opened(browser, file, scheme=scheme)
 
-    def brightness(selector: str) -> float:
-        """Of the text, from 0 to 255."""
-        colour = page.execute_script(
-            "return getComputedStyle(document.querySelector(arguments[0])).color", selector
+    def contrast(selector: str, of: str = "color") -> float:
+        """Of the text against the page, as WCAG 2.2 defines it."""
+        colours = page.execute_script(
+            """const [selector, of] = arguments;
+            return [getComputedStyle(document.querySelector(selector))[of],
+              getComputedStyle(document.body).backgroundColor]""",
+            selector,
+            of,
         )
-        parts = [float(each) for each in colour.strip("rgba()").split(",")[:3]]
-        return sum(parts) / 3
+        light, dark = sorted(map(luminance, colours), reverse=True)
+        return (light + 0.05) / (dark + 0.05)
 
-    dark = scheme == "dark"
-    assert (brightness("h1") > 128) == dark
-    assert (brightness("table.dataTable tbody td") > 128) == dark
-    has_class = page.execute_script("return document.documentElement.classList.contains('dark')")
-    assert has_class == dark
+    for selector in ("h1", ".answer", ".made", ".parts a", "th", "td", "figcaption p", "dt"):
+        assert contrast(selector) >= 4.5, selector
+    for selector in (".legendtext", ".xtick text"):
+        assert contrast(selector, "fill") >= 4.5, selector
+
+
+def luminance(colour: str) -> float:
+    """The relative luminance of a colour of CSS, `rgb(…)`, as WCAG 2.2 defines it."""
+    parts = [float(each) / 255 for each in colour.strip("rgba()").split(",")[:3]]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 @needs_chromium
-@pytest.mark.parametrize("media", ["", "print"])
+@pytest.mark.parametrize("media", ["screen", "print"])
 def test_it_fits_a_telephone_and_paper(browser: Any, file: Path, media: str) -> None:
-    page = opened(browser, file, width=375 if not media else 700, media=media)
-    wide = page.execute_script("return document.documentElement.scrollWidth")
-    assert wide <= (375 if not media else 700)
-    if media:
-        assert not any(button.is_displayed() for button in all_of(page, "figure button"))
+    width = 375 if media == "screen" else 700
+    page = opened(browser, file, width=width, media=media)
+    assert page.execute_script("return document.documentElement.scrollWidth") <= width
+    if media == "print":
+        assert not any(button.is_displayed() for button in all_of(page, ".buttons button"))
+        assert all_of(page, "#calls-0 + div thead th")[1].text == "operators"
 
 
-def test_nothing_of_a_model_is_taken_for_html(file: Path) -> None:
-    assert "Convert<script>" not in file.read_text("utf-8")
+@needs_chromium
+def test_nothing_of_a_model_is_taken_for_html(browser: Any, file: Path) -> None:
+    text = file.read_text("utf-8")
+    assert "Convert&lt;script&gt;" in text
+    assert "Convert<script>" not in text
+    page = opened(browser, file)
+    page.execute_script("location.hash = 'bound-0'")
+    drawn(page)
+    libraries = 2
+    assert len(all_of(page, "script")) == text.count("<script") + libraries
 
 
 def test_it_reads_nothing_from_elsewhere(file: Path) -> None:
@@ -204,3 +214,24 @@ def test_without_a_bound_there_is_no_report(settings: Settings, tmp_path: Path) 
         report(settings, ["zoo:vgg19"], ["fp16"], {}, None, tmp_path / "r.html")
     with pytest.raises(BenanzaError, match="can't write"):
         report(settings, ["alexnet"], ["fp16"], {}, None, tmp_path / "no" / "r.html")
+
+
+@needs_chromium
+def test_two_bounds_are_compared(browser: Any, settings: Settings, tmp_path: Path) -> None:
+    out = tmp_path / "difference.html"
+    models = ["squeezenet", "alexnet"]
+    assert report(settings, models, ["fp16"], {}, None, out, difference=True) == 2
+    page = opened(browser, out)
+    assert [entry for entry in page.get_log("browser") if entry["level"] == "SEVERE"] == []
+    assert (
+        "The second takes 28.5 µs (29%) more, most of it by calls of the kind matrix"
+        in page.find_element("tag name", "body").text
+    )
+    assert len(all_of(page, "#figure-timeline .main-svg")) >= 1
+    kinds = [row.text for row in all_of(page, "#kinds + div tbody tr")]
+    assert any(row.startswith("convolution 2") for row in kinds)
+
+
+def test_only_two_bounds_are_compared(settings: Settings, tmp_path: Path) -> None:
+    with pytest.raises(BenanzaError, match="compares two bounds, not 1: alexnet, batch 1"):
+        report(settings, ["alexnet"], ["fp16"], {}, None, tmp_path / "r.html", difference=True)

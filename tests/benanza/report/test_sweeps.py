@@ -16,7 +16,8 @@ from benanza_backbone.service.processor import as_message
 from benanza_runner.cpu import available_cores
 from benanza_schemas.events import RunTimes, event_id, identified
 from tests.benanza.conftest import FirstRun
-from tests.benanza.report.test_report import all_of, needs_chromium, opened, run_of
+from tests.benanza.report.test_report import needs_chromium, run_of
+from tests.benanza.report.viewing import all_of, opened
 from tests.benanza.tokens.small_step import swept_step
 
 pytestmark = pytest.mark.integration
@@ -106,7 +107,7 @@ def test_the_page_has_them_before_the_bounds(bounds: list[ReportedBound], tmp_pa
     text = page(bounds, None)
     places = [text.index(f'id="figure-{name}"') for name in ("length-0", "throughput-0")]
     assert sorted(places) == places
-    assert places[-1] < text.index('id="figure-ladder-0"')
+    assert places[-1] < text.index('id="bound-0"')
 
 
 @needs_chromium

@@ -1,0 +1,115 @@
+"""The graph of a bound's calls as boxes and arrows, which the page lays out from top to bottom."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import networkx
+
+from benanza.render.table import operators, shortened
+from benanza.report.blocks import Block, repeated_blocks
+from benanza.report.content import ReportedBound
+
+MOST_BOXES = 120
+"""Of a graph with more, what repeats is drawn once."""
+
+MOST_RANKS = 2000
+"""Of more that arrows lead over, as in DenseNets, a layout takes minutes."""
+
+LABEL = 25
+"""So many characters of a call's operators fit into its box."""
+
+
+class Box(NamedTuple):
+    """A call in the graph. `call` is its number in the table; `names` is what a search looks in;
+    `heat` is its time as a share of that of the slowest call.
+    """
+
+    call: int
+    label: str
+    us: float
+    heat: float
+    critical: bool
+    names: str
+
+
+class CallGraph(NamedTuple):
+    """Boxes, and arrows between positions of boxes. An arrow that a longer way leads around, as at
+    a residual connection, is in `skips`; they are `beside` the boxes where too many would have to
+    find their way between these. `blocks` are calls that repeat and are drawn once, until a reader
+    wants all.
+    """
+
+    boxes: tuple[Box, ...]
+    arrows: tuple[tuple[int, int], ...]
+    skips: tuple[tuple[int, int], ...]
+    beside: bool
+    blocks: tuple[Block, ...]
+
+
+def graph(reported: ReportedBound) -> CallGraph:
+    """The calls of the bound with what each reads from others, in an order in which they can run.
+
+    Layers that are in no call, such as views, aren't drawn: what they lead to is.
+    """
+    of_layer = {
+        position: number
+        for number, call in enumerate(reported.calls)
+        for position in call.positions
+    }
+    calls = networkx.DiGraph()
+    calls.add_nodes_from(range(len(reported.calls)))
+    calls.add_edges_from(
+        (of_layer[source], of_layer[target])
+        for source, target in _without_views(reported, of_layer)
+        if of_layer[source] != of_layer[target]
+    )
+    slowest_us = max((call.us for call in reported.calls), default=0.0)
+    boxes = tuple(
+        Box(
+            call=number,
+            label=_label(call.op),
+            us=call.us + call.conversion_us,
+            heat=call.us / slowest_us if slowest_us else 0.0,
+            critical=call.critical,
+            names=" ".join((call.op, call.library, *map(shortened, call.layers))),
+        )
+        for number, call in enumerate(reported.calls)
+    )
+    skips, ranks = _skips(calls)
+    prints = [call.fingerprint for call in reported.calls]
+    blocks = repeated_blocks(prints) if len(boxes) > MOST_BOXES else []
+    return CallGraph(
+        boxes,
+        tuple(edge for edge in calls.edges if edge not in skips),
+        tuple(sorted(skips)),
+        ranks > MOST_RANKS,
+        tuple(blocks),
+    )
+
+
+def _label(op: str) -> str:
+    shown = operators(op).replace("Normalization", "Norm")
+    return shown if len(shown) <= LABEL else f"{shown[: LABEL - 1]}…"
+
+
+def _skips(calls: networkx.DiGraph) -> tuple[set[tuple[int, int]], int]:
+    """Arrows that lead over ranks which other ways pass through, and over how many together."""
+    rank: dict[int, int] = {}
+    for depth, numbers in enumerate(networkx.topological_generations(calls)):
+        rank.update(dict.fromkeys(numbers, depth))
+    skips = {
+        (source, target)
+        for source, target in calls.edges
+        if rank[target] > rank[source] + 1 and calls.out_degree(source) > 1
+    }
+    return skips, sum(rank[target] - rank[source] for source, target in skips)
+
+
+def _without_views(reported: ReportedBound, of_layer: dict[int, int]) -> Sequence[tuple[int, int]]:
+    """Edges between layers that are in calls. One that leads through layers in none is one edge."""
+    layers = networkx.DiGraph(reported.edges)
+    for position in [layer for layer in layers if layer not in of_layer]:
+        before, after = list(layers.predecessors(position)), list(layers.successors(position))
+        layers.remove_node(position)
+        layers.add_edges_from((source, target) for source in before for target in after)
+    return list(layers.edges)

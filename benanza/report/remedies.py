@@ -1,0 +1,108 @@
+"""What a report says to do: advice about a framework's run, and what choices are worth."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from benanza.render.answers.advise import operators_of
+from benanza.report.answer import run_title
+from benanza.report.content import ReportedBound
+from benanza.results.advise import ModelAdvice
+from benanza.results.what_if import WhatIf
+from benanza_analyzer.answers.policies import (
+    CHANNELS_FIRST,
+    CHANNELS_LAST,
+    HEURISTIC,
+    LIBRARIES,
+    STATES_COPIED,
+    UNFUSED,
+)
+
+MOST_ADVICE = 8
+
+LEAST_SHARE = 0.01
+"""Two measurements of one model may differ by as much."""
+
+CHOICES = {
+    UNFUSED.name: "join operators: use what fuses, such as a compiler or an inference engine",
+    HEURISTIC.name: "have libraries search for the fastest algorithm; don't take their heuristics'",
+    LIBRARIES.name: "take generated kernels where they are faster than calls of libraries",
+    CHANNELS_FIRST.name: "keep feature maps in channels last",
+    CHANNELS_LAST.name: "keep feature maps in channels first",
+    STATES_COPIED.name: "keep states in place; don't copy them",
+}
+"""What to do by the name of the policy without it."""
+
+
+class ToDo(NamedTuple):
+    """What to do against lost time, in the words of a report. `saves_us` are microseconds of a
+    sample, `share` is their part of the run or, for a choice, of what it takes without it.
+    """
+
+    saves_us: float
+    share: float
+    where: str
+    do: str
+    seen_us: float | None = None
+
+
+def of_run(run: ModelAdvice) -> list[ToDo]:
+    """The advice about a run that saves most."""
+    return [
+        ToDo(
+            advice.saved_us,
+            advice.share,
+            ": ".join(filter(None, (advice.what, operators_of(advice)))),
+            advice.do or "nothing that is known here helps",
+            advice.seen_us,
+        )
+        for advice in run.advice[:MOST_ADVICE]
+    ]
+
+
+def of_choices(reported: ReportedBound) -> list[ToDo]:
+    """What each choice is worth in the bound, most first."""
+    found = [todo for what_if in reported.what_ifs for todo in _of_choice(reported, what_if)]
+    matter = (todo for todo in found if todo.share >= LEAST_SHARE)
+    return sorted(matter, key=lambda todo: -todo.saves_us)
+
+
+def _of_choice(reported: ReportedBound, what_if: WhatIf) -> Iterator[ToDo]:
+    if what_if.more_us is None:
+        return
+    saves_us = what_if.more_us - _fusion_us(reported, what_if)
+    if what_if.precision != reported.bound.precision:
+        saves_us, do = -saves_us, f"convert the model, or what it is run in, to {what_if.precision}"
+        without_us = what_if.sequential_us + saves_us
+    elif what_if.name in CHOICES:
+        do, without_us = CHOICES[what_if.name], what_if.sequential_us
+    else:
+        return
+    if saves_us > 0:
+        batch = reported.bound.batch
+        yield ToDo(saves_us / batch, saves_us / without_us, what_if.name, do)
+
+
+def _fusion_us(reported: ReportedBound, what_if: WhatIf) -> float:
+    """What fusion is worth, of the policy that asks heuristics as well: the rest is what they are
+    worth.
+    """
+    if what_if.name != HEURISTIC.name:
+        return 0.0
+    unfused = (each.more_us for each in reported.what_ifs if each.name == UNFUSED.name)
+    return next(unfused, None) or 0.0
+
+
+def about(reported: ReportedBound) -> str:
+    """Which run the advice is about, or why there is none."""
+    run = reported.looked_into
+    if run is None:
+        return (
+            "No framework's run of it is known on this device, so only choices are listed; "
+            "benanza profile runs it in a framework, and says more."
+        )
+    if not run.advice:
+        return (
+            f"{run_title(run)}: nothing is known of its calls, so choices are listed; "
+            "benanza profile times its calls in configurations that allow it."
+        )
+    return f"Of the run by {run_title(run)}."

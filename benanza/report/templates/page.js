@@ -1,0 +1,104 @@
+// What the page holds is compressed: it is unpacked where a reader opens a part.
+async function unpacked(name) {
+  const packed = atob(document.getElementById(`packed-${name}`).textContent);
+  const bytes = Uint8Array.from(packed, (character) => character.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).text();
+}
+
+const loaded = {};
+function library(name) {
+  loaded[name] ??= unpacked(name).then((code) => {
+    const script = document.createElement("script");
+    script.textContent = code;
+    document.head.append(script);
+  });
+  return loaded[name];
+}
+
+function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}
+
+function save(name, type, text) {
+  const link = element("a", { download: name, href: URL.createObjectURL(new Blob([text], { type })) });
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+function fileName(...parts) {
+  return parts.join("-").replace(/[^\w.-]+/g, "-");
+}
+
+async function drawFigure(place, figure, name, showCall) {
+  await library("plotly");
+  const drawn = place.querySelector(".drawn");
+  const narrow = drawn.clientWidth < 500;
+  const layout = { ...figure.layout, autosize: true };
+  if (narrow) {
+    // Lines between calls would hide them.
+    for (const trace of figure.data) if (trace.type === "bar") trace.marker.line.width = 0.1;
+  }
+  await Plotly.newPlot(drawn, figure.data, layout, { responsive: true, displayModeBar: false });
+  drawn.on("plotly_click", (event) => {
+    const number = event.points[0].customdata;
+    if (typeof number === "number") showCall(number);
+  });
+  const buttons = ["png", "svg"].map((format) => {
+    const button = element("button", { type: "button" }, `Save ${format.toUpperCase()}`);
+    button.addEventListener("click", () => Plotly.downloadImage(drawn, { format, filename: name }));
+    return button;
+  });
+  place.querySelector(".buttons").append(...buttons);
+}
+
+async function open(place) {
+  if (place.dataset.drawn) return;
+  place.dataset.drawn = "soon";
+  const data = JSON.parse(await unpacked(place.dataset.packed));
+  const shown = {};
+  for (const each of place.querySelectorAll("[data-table]")) {
+    shown[each.dataset.table] = drawTable(each, data.tables[each.dataset.table], data.name);
+  }
+  const showCall = (number) => shown.calls?.show(number);
+  for (const button of place.querySelectorAll("[data-save=trace]")) {
+    button.addEventListener("click", () =>
+      save(fileName(data.name, "trace.json"), "application/json", JSON.stringify(data.trace)));
+  }
+  for (const each of place.querySelectorAll("[data-figure]")) {
+    const name = each.dataset.figure;
+    await drawFigure(each, data.figures[name], fileName(data.name ?? "benanza", name), showCall);
+  }
+  for (const each of place.querySelectorAll("[data-graph]")) {
+    await library("dagre");
+    drawGraph(each, data.graph, data.tables.calls, showCall);
+  }
+  place.dataset.drawn = "yes";
+}
+
+function openWhatIsNamed() {
+  const named = location.hash && document.getElementById(location.hash.slice(1));
+  const around = named && (named.querySelector("details") ?? named.closest("details"));
+  if (around && !around.open) {
+    around.open = true;
+    named.scrollIntoView();
+  }
+}
+
+function tryToOpen(place) {
+  open(place).catch((error) => {
+    place.append(element("p", { role: "alert" },
+      `This browser can't draw the figures and tables (${error.message}); one of 2023 or later can.`));
+    throw error;
+  });
+}
+
+for (const place of document.querySelectorAll("[data-packed]")) {
+  if (place.tagName !== "DETAILS" || place.open) tryToOpen(place);
+  place.addEventListener("toggle", () => place.open && tryToOpen(place));
+}
+addEventListener("hashchange", openWhatIsNamed);
+openWhatIsNamed();

@@ -1,0 +1,144 @@
+"""What a report says of a bound, beside what is known of it."""
+
+import math
+from collections.abc import Sequence
+
+import pytest
+from msgspec.structs import replace
+
+from benanza.report.answer import answer, overall, rate_text, slower, time_text
+from benanza.report.content import ReportedBound, reported_bounds
+from benanza.report.difference import by, said
+from benanza.report.figures.flame import flame_nodes
+from benanza.report.graph import graph
+from benanza.report.kinds import kind_of_call
+from benanza.report.ladder import ladder
+from benanza.report.remedies import about, of_choices
+from benanza.report.tables import calls_of
+from benanza_backbone.clickhouse.bounds import MissingLayer
+from tests.benanza.recorded import recorded_models
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture(scope="module")
+def bounds(tmp_path_factory: pytest.TempPathFactory) -> Sequence[ReportedBound]:
+    """By the recording of an H200; no framework ran the models."""
+    settings = recorded_models(tmp_path_factory.mktemp("answer") / "data")
+    return reported_bounds(settings, ["squeezenet", "alexnet"], ["fp16"], {})
+
+
+def test_times_and_rates_say_that_they_are_not_known() -> None:
+    assert time_text(None) == rate_text(1, None) == "not known"
+    assert [time_text(us) for us in (260.2, 34.6, 3.456, 1139.4)] == [
+        *("260 µs", "34.6 µs", "3.46 µs", "1.14 ms"),
+    ]
+    assert rate_text(32, 1e6) == "32 a second"
+
+
+def test_the_answer_says_what_is_not_known(bounds: Sequence[ReportedBound]) -> None:
+    reported = bounds[0]
+    text = " ".join(answer(reported))
+    assert text.startswith("squeezenet on NVIDIA H200, fp16, batch 1: at least 98.0 µs (10,2")
+    assert "What a framework takes for it isn't known." in text
+    assert "Its speed of light isn't known." in text or "the speed of light" in text
+    none = replace(reported.bound, sequential_us=None, roofline_us=None)
+    text = " ".join(answer(reported._replace(bound=none)))
+    assert "how fast it could run isn't known" in text
+    assert "Its speed of light isn't known." in text
+    assert " 0" not in text
+
+
+def test_a_partial_bound_is_said_to_be_one(bounds: Sequence[ReportedBound]) -> None:
+    bound = bounds[0].bound
+    missing = (MissingLayer(name="n", op="Conv", reason="nobody measured it"),)
+    coverage = replace(bound.coverage, missing=missing)
+    partial = bounds[0]._replace(bound=replace(bound, coverage=coverage, partial=True))
+    assert "without 1 of " in answer(partial)[0]
+    assert slower(partial) is None
+    assert "isn't known" in said(partial, bounds[1])
+
+
+def test_choices_are_advice_where_there_is_no_run(bounds: Sequence[ReportedBound]) -> None:
+    reported = bounds[0]
+    assert "No framework's run" in about(reported)
+    todo = of_choices(reported)
+    assert [each.saves_us for each in todo] == sorted((t.saves_us for t in todo), reverse=True)
+    assert {"without fusion", "channels first wherever possible"} <= {each.where for each in todo}
+    assert "No framework's run of them is known." in overall(bounds)
+
+
+def test_what_heuristics_cost_is_told_without_what_fusion_is_worth(
+    bounds: Sequence[ReportedBound],
+) -> None:
+    for reported in bounds:
+        more = {what_if.name: what_if.more_us or 0.0 for what_if in reported.what_ifs}
+        saves = {todo.where: todo.saves_us for todo in of_choices(reported)}
+        if "without fusion, as heuristics choose" in saves:
+            assert saves["without fusion, as heuristics choose"] == pytest.approx(
+                more["without fusion, as heuristics choose"] - more["without fusion"]
+            )
+
+
+def test_the_steps_of_the_ladder_add_up(bounds: Sequence[ReportedBound]) -> None:
+    for reported in bounds:
+        steps = ladder(reported)
+        assert [step.kind for step in steps].count("bound") == 1
+        us = steps[0].us
+        for step in steps[1:]:
+            if step.kind == "change":
+                assert step.before_us == pytest.approx(us, abs=0.2)
+                us += step.us
+            else:
+                assert step.us == pytest.approx(us, abs=0.2)
+    none = replace(bounds[0].bound, sequential_us=None)
+    assert ladder(bounds[0]._replace(bound=none)) == []
+
+
+def test_the_graph_has_every_call_and_tells_ways_around(bounds: Sequence[ReportedBound]) -> None:
+    drawn = graph(bounds[0])
+    assert [box.call for box in drawn.boxes] == list(range(len(bounds[0].calls)))
+    assert max(box.heat for box in drawn.boxes) == 1
+    assert not set(drawn.arrows) & set(drawn.skips)
+    assert {number for edge in (*drawn.arrows, *drawn.skips) for number in edge} == set(
+        range(len(drawn.boxes))
+    )
+
+
+def test_the_flame_graph_has_every_call_in_order_within_its_block(
+    bounds: Sequence[ReportedBound],
+) -> None:
+    named = [
+        replace(call, layers=(f"/block.{number // 5}/call", *call.layers))
+        for number, call in enumerate(bounds[0].calls)
+    ]
+    nodes = flame_nodes(bounds[0]._replace(calls=tuple(named)))
+    seen = {""}
+    for node in nodes:
+        assert node.parent in seen
+        seen.add(node.id)
+    calls = [node for node in nodes if node.number is not None]
+    assert [node.number for node in calls] == sorted(node.number or 0 for node in calls)
+    assert {node.parent for node in calls if (node.number or 0) < 10} == {
+        *("model/block.0", "model/block.1"),
+    }
+    assert math.fsum(node.us for node in nodes) == pytest.approx(bounds[0].bound.sequential_us)
+
+
+def test_the_differences_of_two_add_up(bounds: Sequence[ReportedBound]) -> None:
+    one, other = bounds
+    table = by("kind", one, other, lambda call: kind_of_call(call.op, call.rule))
+    sums = [math.fsum(float(row[at] or 0) for row in table.rows) for at in (2, 4, 5)]
+    assert sums[:2] == pytest.approx([one.bound.sequential_us, other.bound.sequential_us])
+    assert sums[2] == pytest.approx(sums[1] - sums[0])
+    assert said(one, one) == (
+        "Both take as long, within the hundredth by which measurements differ."
+    )
+
+
+def test_unknown_cells_of_a_table_are_none(bounds: Sequence[ReportedBound]) -> None:
+    unlit = [replace(call, roofline_us=None, limited_by=None) for call in bounds[0].calls]
+    table = calls_of(bounds[0]._replace(calls=tuple(unlit), forms={}))
+    titles = [column.title for column in table.columns]
+    for title in ("% of its speed of light", "limited by", "reads", "attributes"):
+        assert {row[titles.index(title)] for row in table.rows} == {None}

@@ -278,8 +278,7 @@ def _index(number: object) -> int | None:
 
 
 def _choices(argument: str, given: object, known: tuple[Choice, ...]) -> tuple[Choice, ...]:
-    several = list(_several(argument, given, _listed(known)))
-    if not several:
+    if not (several := list(_several(argument, given, _listed(known)))):
         raise _refusal(argument, given, _listed(known))
     return tuple(dict.fromkeys(_choice(argument, one, known) for one in several))
 

@@ -85,6 +85,7 @@ SECTIONS: Mapping[str, tuple[Listed, ...]] = {
         ),
         Listed("replay", "operating.replay", "Has a service read again what it has read before."),
         Listed("retry", "operating.retry", "Asks for layers again that could not be measured."),
+        Listed("forget", "operating.forget", "Takes each MODEL out of what commands show."),
         Listed(
             "prune",
             "operating.prune",

@@ -11,7 +11,12 @@ from benanza.suites.results import OF_SUITES
 from benanza_backbone.clickhouse.rows import has_its_own
 from benanza_backbone.event_log.event_log import EventLog
 from benanza_backbone.event_log.readable import events_of
-from benanza_backbone.event_log.standing import TriedLayer, TriedSystem, standing_tries
+from benanza_backbone.event_log.standing import (
+    TriedLayer,
+    TriedSystem,
+    standing_checkpoints,
+    standing_tries,
+)
 from benanza_schemas.events import (
     BenchmarkRequested,
     CheckpointIngested,
@@ -19,7 +24,7 @@ from benanza_schemas.events import (
 )
 from benanza_schemas.layer import Precision
 from benanza_schemas.times import is_timed
-from benanza_schemas.topics import CHECKPOINTS, GRAPHS, JOBS
+from benanza_schemas.topics import GRAPHS, JOBS
 
 NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -107,7 +112,7 @@ def waiting_on(method: str, untried: int) -> int:
 
 def _models(log: EventLog) -> Iterator[ModelIngested | CheckpointIngested]:
     """What says of a model that it is ingested; of one before version 10, its graph does."""
-    yield from events_of(log, CHECKPOINTS, CheckpointIngested)
+    yield from standing_checkpoints(log)
     yield from filter(has_its_own, events_of(log, GRAPHS, ModelIngested))
 
 

@@ -52,6 +52,23 @@ class PrunedLog(Result, frozen=True, kw_only=True):
     bytes_after: int
 
 
+class ForgottenModel(Result, frozen=True, kw_only=True):
+    """A model that is shown no more: what it was called, its id and its sizes."""
+
+    model: str
+    model_id: str
+    batch: int
+    dims: dict[str, int]
+
+
+class ForgottenModels(Result, frozen=True, kw_only=True):
+    """What `benanza forget` has taken out."""
+
+    _rows: ClassVar[str] = "models"
+
+    models: tuple[ForgottenModel, ...]
+
+
 class SeededLayers(Result, frozen=True, kw_only=True):
     """How many layers were announced to the dedupe service."""
 

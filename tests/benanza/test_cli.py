@@ -42,6 +42,7 @@ def test_the_commands_are_those_of_the_interface() -> None:
         "evaluations",
         "explain",
         "export",
+        "forget",
         "gate",
         "generation",
         "history",

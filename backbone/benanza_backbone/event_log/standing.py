@@ -1,5 +1,8 @@
-"""The measurements of layers in a log, without those of recordings that were withdrawn."""
+"""What counts of a log: measurements without those of recordings that were withdrawn, and models
+without those that were forgotten.
+"""
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator
 from datetime import datetime
 
@@ -11,15 +14,32 @@ from benanza_schemas.codec import DecodeError, decode
 from benanza_schemas.events import (
     MARK,
     SCHEMA_VERSION,
+    CheckpointIngested,
     LayerMeasured,
+    ModelForgotten,
     RecordingWithdrawn,
     recording_of,
 )
 from benanza_schemas.layer import Precision
-from benanza_schemas.topics import RESULTS
+from benanza_schemas.topics import CHECKPOINTS, RESULTS
 
 _DIGEST_LENGTH = 64
 """Of the key of a withdrawal; other keys in the topic are shorter, so that few are decoded."""
+
+
+def standing_checkpoints(log: EventLog) -> Iterator[CheckpointIngested]:
+    """The models that are ingested, without those that were forgotten since. Raises `BenanzaError`
+    as `EventLog.records` does.
+    """
+    standing: dict[str, dict[str, CheckpointIngested]] = defaultdict(dict)
+    for _, event in readable(log, CHECKPOINTS):
+        if isinstance(event, CheckpointIngested):
+            standing[event.model_id].pop(event.event_id, None)
+            standing[event.model_id][event.event_id] = event
+        elif isinstance(event, ModelForgotten):
+            standing.pop(event.model_id, None)
+    for events in standing.values():
+        yield from events.values()
 
 
 class _Variant(msgspec.Struct):

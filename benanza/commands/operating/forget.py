@@ -23,11 +23,11 @@ from benanza.commands.startup import settings_of
 def forget(
     *, models: tuple[str, ...], dims: tuple[tuple[str, int], ...], data: Path | None, output: Format
 ) -> None:
-    """Takes each MODEL out of what commands show, at all its sizes.
+    """Takes each MODEL out of what commands show.
 
-    Its layers, and what was measured of them, stay: other models have them, too. Running or
-    publishing it again shows it again, with all that is known. Without Kafka, this takes it out of
-    the data folder; with it, out of what the services keep.
+    That is the model at all its sizes, or at those of --batch and --dim. Its layers, and what was
+    measured of them, stay: other models have them, too. To run or to publish it again shows it
+    again, with all that is known. Over Kafka, the services take it out of the store.
 
     \b
     Examples:

@@ -22,7 +22,7 @@ benchmarks.zoo > docs/zoo.md` writes this page.
 
 - *layers* are those that take time or view their input, *unique* those of them that differ, at
   batch 1. *GFLOPs* count a multiplication and an addition as two.
-- *paper* is the number of layers in Benanza's paper (Li et al., IPDPSW 2020), of a file that may
+- *paper* is the number of layers in Benanza's paper (Li et al., IPDPS 2020), of a file that may
   be another one of the same architecture.
 - The nine without a package are in the `onnx` package. Most others were exported from PyTorch's
   models with random weights, and not optimised; `benanza profile zoo:NAME --framework pytorch`

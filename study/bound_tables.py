@@ -1,6 +1,6 @@
 """The bounds of the zoo on a device, and what each remedy is worth, as tables in Markdown.
 
-The remedies are those of Benanza's paper (Li et al., IPDPSW 2020), as speed-ups: how many times as
+The remedies are those of Benanza's paper (Li et al., IPDPS 2020), as speed-ups: how many times as
 long the model takes without the remedy.
 """
 

@@ -58,6 +58,13 @@ PROCESS_DURATION = Histogram(
     buckets=SECONDS,
     registry=REGISTRY,
 )
+RECORD_AGE = Histogram(
+    "benanza_record_age_seconds",
+    "From when a record was appended to when all that follows from it was, but for dedupe's",
+    ["service", "topic"],
+    buckets=SECONDS,
+    registry=REGISTRY,
+)
 DEAD_LETTERS = Counter(
     "benanza_dead_letters",
     "Events that could not be processed, by the kind of error",

@@ -28,6 +28,9 @@ FOLDER = f"{OWN}answers"
 MOST_BYTES = 32 << 20
 """A longer answer isn't kept: to read it would take as long as to ask again."""
 
+MOST_KEPT_BYTES = 256 << 20
+"""Of all answers together: the oldest make room for a new one."""
+
 _TUPLE = 1
 """The extension of MessagePack for tuples, which it would take for lists."""
 
@@ -36,10 +39,16 @@ class KnownAnswers:
     """The answers of the store in the folder `store`, in the state that `log` brings it into.
 
     What can't be read is not there. Those of former states are deleted with the first new one.
+    `state` changes with what the store holds.
     """
 
     def __init__(self, store: Path, log: Path) -> None:
-        self._folder = store / FOLDER / _state(log)
+        self.state = _state(log)
+        self._folder = store / FOLDER / self.state
+
+    def are_there(self) -> bool:
+        """Whether there is any."""
+        return self._folder.exists()
 
     def get(self, question: str) -> Rows | None:
         """The answer, if there is one."""
@@ -59,9 +68,23 @@ class KnownAnswers:
             if not self._folder.exists():
                 shutil.rmtree(self._folder.parent, ignore_errors=True)
                 self._folder.mkdir(mode=0o700, parents=True)
+            self._make_room(len(content))
             new = self._folder / f"{question}.new"
             new.write_bytes(b"%08x\n" % crc32c(content) + content)
             new.replace(self._folder / question)
+
+    def _make_room(self, size: int) -> None:
+        """Deletes the oldest answers until one of so many bytes fits."""
+        kept = sorted(
+            ((path, path.stat()) for path in self._folder.iterdir()),
+            key=lambda each: each[1].st_mtime_ns,
+        )
+        excess = sum(status.st_size for _, status in kept) + size - MOST_KEPT_BYTES
+        for path, status in kept:
+            if excess <= 0:
+                break
+            path.unlink()
+            excess -= status.st_size
 
 
 def forget_answers(data: Path) -> None:
@@ -71,12 +94,15 @@ def forget_answers(data: Path) -> None:
 
 class RememberingStore(Store):
     """A store to look at, which is opened for the first question that has no answer yet. What one
-    says that may lack something isn't kept.
+    says that may lack something isn't kept, nor anything where `keeps` is false.
     """
 
-    def __init__(self, opened: Callable[[], Store], answers: KnownAnswers) -> None:
+    def __init__(
+        self, opened: Callable[[], Store], answers: KnownAnswers, *, keeps: bool = True
+    ) -> None:
         self._open = opened
         self._answers = answers
+        self._keeps = keeps
         self._store: Store | None = None
 
     def query(self, sql: str, parameters: Mapping[str, object] | None = None) -> Rows:
@@ -85,7 +111,7 @@ class RememberingStore(Store):
         if (rows := self._answers.get(question)) is None:
             store = self.store()
             rows = store.query(sql, parameters)
-            if not (store.seal and store.seal.doubtful):
+            if self._keeps and not (store.seal and store.seal.doubtful):
                 self._answers.put(question, rows)
         return rows
 

@@ -3,20 +3,29 @@
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
 
 from filelock import FileLock, Timeout
 
-from benanza.installation.embedded import LOCK_FILE, current_store
+from benanza.installation.answers import KnownAnswers, RememberingStore
+from benanza.installation.embedded import LOCK_FILE, current_store, waits
 from benanza_backbone.clickhouse import connection
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_backbone.event_log.sqlite_seal import check_seal, seal
+from benanza_backbone.holder import holder
 from benanza_backbone.settings import Settings
+from benanza_schemas.consumer_groups import ANALYZER, CONSUMER_GROUPS, INGEST, SINK
+
+NOBODY = ""
+"""A group for which all records wait."""
+
+MOST_REREAD = 4000
+"""Records of which a store is made while one looks: some six seconds."""
 
 
 @contextmanager
@@ -46,9 +55,11 @@ def is_at_work(settings: Settings) -> bool:
 def store_beside(settings: Settings) -> Iterator[Store]:
     """The store that the folder would have if it were brought up to date now, whoever has it.
 
-    It is made in a folder of its own, of copies of the log and, unless it is in use, of the store;
-    without the latter it is filled from the log, which takes longer. A server is asked as it is:
-    the process that has the folder fills it. Raises `BenanzaError` if there is no room for a copy,
+    What the folder's own store has answered in this state, it answers again. For all else it is
+    made in a folder of its own, of copies of the log and, unless it is in use, of the store;
+    without the latter it is filled from the log. A server is asked as it is: the process that has
+    the folder fills it. Raises `BenanzaError` if there is no room for a copy, if the store is in
+    use and to fill another would take long, if others have appended to the log between two answers,
     or as `current_store` does.
     """
     folder = connection.parse_address(settings.clickhouse).folder
@@ -56,13 +67,40 @@ def store_beside(settings: Settings) -> Iterator[Store]:
         with Store.open(settings.clickhouse, migrates=False) as store:
             yield store
         return
+    with log_beside(settings) as log:
+        settled = not any(waits(log, service) for service in (INGEST, ANALYZER))
+    answers = KnownAnswers(folder, settings.event_log)
+    with ExitStack() as held:
+        if not (settled and answers.are_there()):
+            yield held.enter_context(_store_of_copies(settings, folder))
+            return
+
+        def opened() -> Store:
+            copied = held.enter_context(_store_of_copies(settings, folder))
+            if KnownAnswers(folder, settings.event_log).state != answers.state:
+                raise BenanzaError(
+                    f"another benanza changed {settings.data} while this looked; say it again"
+                )
+            return copied
+
+        yield RememberingStore(opened, answers, keeps=False)
+
+
+@contextmanager
+def _store_of_copies(settings: Settings, folder: Path) -> Iterator[Store]:
     with tempfile.TemporaryDirectory(prefix="benanza-", ignore_cleanup_errors=True) as name:
         copy = replace(settings, data=Path(name), clickhouse=f"chdb://{name}/clickhouse")
         try:
             # Before the log: a store that knows of later records would not take those that the
             # copy of the log gets now.
-            copy_store(folder, Path(name) / "clickhouse")
+            is_copied = copy_store(folder, Path(name) / "clickhouse")
             with log_beside(settings) as log:
+                records = sum(log.waiting(NOBODY, CONSUMER_GROUPS[SINK].topics).values())
+                if not is_copied and records > MOST_REREAD:
+                    raise BenanzaError(
+                        f"{folder} is in use by {holder(folder / connection.LOCK_FILE)}; "
+                        "try again when it has ended"
+                    )
                 log.copy_to(copy.event_log)
             seal(copy.event_log)
         except OSError as error:

@@ -1,7 +1,7 @@
 """The embedded installation: an event log and a store in one folder, for one process at a time."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 
 from filelock import FileLock, Timeout
 
@@ -15,6 +15,7 @@ from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import Partition
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_backbone.event_log.sqlite_seal import check_marks, lacking, marks, sealed_log
+from benanza_backbone.holder import holder, write_holder
 from benanza_backbone.service.step import Step
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of
@@ -46,8 +47,8 @@ def opened_log(settings: Settings) -> Iterator[SqliteEventLog]:
         lock.acquire(timeout=LOOK_S, poll_interval=LOOK_S / 10)
     except Timeout:
         raise FolderTakenError(
-            f"another benanza is at work in {settings.data}; wait until it is done, or name "
-            "another folder with --data or BENANZA_DATA"
+            f"another benanza is at work in {settings.data} ({holder(settings.data / LOCK_FILE)}); "
+            "wait until it is done, or name another folder with --data or BENANZA_DATA"
         ) from None
     except OSError as error:
         raise BenanzaError(
@@ -55,6 +56,8 @@ def opened_log(settings: Settings) -> Iterator[SqliteEventLog]:
             "another folder with --data or BENANZA_DATA"
         ) from error
     try:
+        with suppress(OSError):  # of a full disk, which only whoever waits has to do with
+            write_holder(settings.data / LOCK_FILE)
         with sealed_log(settings.event_log) as log:
             store = parse_address(settings.clickhouse).folder
             if store and (seal := read_seal(store)):
@@ -74,9 +77,9 @@ def current_store(settings: Settings) -> Iterator[Store]:
     """
     with opened_log(settings) as log:
         with ExitStack() as showing:
-            if _waits(log, INGEST):
+            if waits(log, INGEST):
                 _take_apart(log, settings, showing.enter_context(shown()))
-            if _waits(log, ANALYZER):
+            if waits(log, ANALYZER):
                 _analyze(log, showing.enter_context(shown()))
 
         def opened() -> Store:
@@ -87,7 +90,7 @@ def current_store(settings: Settings) -> Iterator[Store]:
                 held.pop_all()
             return store
 
-        with _remembering(settings, opened, at_once=_waits(log, SINK)) as store:
+        with _remembering(settings, opened, at_once=waits(log, SINK)) as store:
             yield store
 
 
@@ -105,7 +108,7 @@ def store_as_it_is(settings: Settings) -> Iterator[Store]:
     lacks = True
     if settings.kafka is None and settings.event_log.exists():
         with SqliteEventLog(settings.event_log) as log:
-            lacks = _waits(log, SINK)
+            lacks = waits(log, SINK)
     with opened() if lacks else _remembering(settings, opened) as store:
         yield store
 
@@ -125,7 +128,7 @@ def _remembering(
     return store
 
 
-def _waits(log: SqliteEventLog, service: str) -> bool:
+def waits(log: SqliteEventLog, service: str) -> bool:
     """Whether there is something for a service to do. Without it, commands that only look need not
     import what does it, which takes a third of a second.
     """

@@ -1,4 +1,4 @@
-"""The six questions of Benanza's paper (Li et al., IPDPSW 2020), answered for models."""
+"""The six questions of Benanza's paper (Li et al., IPDPS 2020), answered for models."""
 
 from benanza.results.result import Result
 from benanza_backbone.clickhouse.bounds import ModelBound

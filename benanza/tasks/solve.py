@@ -57,6 +57,7 @@ def solve(
     task = read_task(path)
     digest = _digest(kernel)
     system = _this_system(task, settings)
+    known = _known_variants(task, system, settings)
     try:
         signature = signature_of(retyped(task.layer, task.precision))
         with compiled(kernel) as runnable:
@@ -76,19 +77,6 @@ def solve(
     algorithm = f"{author}/{kernel.name} {digest[:DIGITS]}"
     measured_at = now()
     with configured_log(settings) as log:
-        key = (task.fingerprint.encode(),)
-        known = [
-            variant
-            for _, event in standing_measurements(log, key)
-            if (event.system, event.precision) == (system, task.precision)
-            for variant in warm(event.variants)
-            if variant.library != SUBMITTED
-        ]
-        if not known:
-            raise BenanzaError(
-                f"nothing is known of the layer of {task.name} here; measure {task.model} into "
-                "this data folder first: benanza run"
-            )
         variant = _variant(algorithm, timed, known)
         _check_light(light_of(log, system.system_id, task.layer, task.precision), variant)
         best = min(known, key=time_us)
@@ -107,6 +95,24 @@ def solve(
         stable=not doubts_in(timed.environment),
         unconfined=timed.unconfined,
     )
+
+
+def _known_variants(task: Task, system: System, settings: Settings) -> list[Variant]:
+    """Those of the task's layer that nobody submitted. Raises `BenanzaError` if there are none."""
+    with configured_log(settings) as log:
+        known = [
+            variant
+            for _, event in standing_measurements(log, (task.fingerprint.encode(),))
+            if (event.system, event.precision) == (system, task.precision)
+            for variant in warm(event.variants)
+            if variant.library != SUBMITTED
+        ]
+    if not known:
+        raise BenanzaError(
+            f"nothing is known of the layer of {task.name} here; measure {task.model} into "
+            "this data folder first: benanza run"
+        )
+    return known
 
 
 def _this_system(task: Task, settings: Settings) -> System:

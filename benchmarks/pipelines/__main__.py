@@ -105,7 +105,7 @@ def _quantised(folder: Path, batch: int) -> Change:
 
 
 COLUMNS = (
-    *("the specification has", "named as", "top-1", "top-5", "other first names"),
+    *("the specification has", "named as", "top-1", "top-5", "other top-1 labels"),
     *("prepare, µs", "model, µs"),
 )
 

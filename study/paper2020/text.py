@@ -7,7 +7,7 @@ batch 32 come out here as published. The others are within 11%, but for shufflen
 3,114 published layers of each of eight GPUs 2,922 are alike; why the others differ is known. An
 H200 of 2026 takes a quarter of the V100's time for densenet121, and an eighth for shufflenet.
 
-Benanza's paper (Li et al., IPDPSW 2020) has its results in
+Benanza's paper (Li et al., IPDPS 2020) has its results in
 [rai-project/dlperf](https://github.com/rai-project/dlperf). `recordings/nvidia-v100-2019.xz` holds
 what they say of a Tesla V100 about the layers of the nine models of the `onnx` package, at batch 1
 to 32, and of ResNet50-v1 as MXNet wrote it. So a V100 of 2019 stands beside systems of today:

@@ -16,6 +16,7 @@ INTERFACE = {
     "consumer_lag_records": ("gauge", {"topic", "partition", "group"}),
     "oldest_unprocessed_timestamp_seconds": ("gauge", {"topic", "group"}),
     "process_duration_seconds": ("histogram", {"service"}),
+    "record_age_seconds": ("histogram", {"service", "topic"}),
     "dead_letters": ("counter", {"topic", "reason"}),
     "dead_letters_open": ("gauge", {"service", "topic"}),
     "bounds_beaten": ("gauge", {"precision"}),

@@ -293,6 +293,61 @@ def test_a_large_record_waits_for_room_and_is_not_taken_where_partitions_changed
     run(tmp_path, test)
 
 
+@pytest.mark.parametrize("turns", range(8))
+def test_what_is_handed_on_as_a_recovery_ends_is_not_cleared_away(
+    turns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Faust resumes partitions, waits for some turns of the event loop, and empties the queues of
+    agents. What they had by then would be lost: the next record that is done commits it.
+    """
+
+    async def test(there: Fetching) -> None:
+        consumer, app = there.consumer, cast(Any, there.consumer.app)
+        queue: asyncio.Queue[Message] = app.FlowControlQueue(0, clear_on_resume=True)
+        consumer.callback = queue.put
+        monkeypatch.setattr(consumer._thread, "assignment", lambda: {LAYERS})
+        monkeypatch.setattr(app.topics, "acks_enabled_for", lambda _: True)
+        monkeypatch.setattr(app._fetcher, "maybe_start", lambda: asyncio.sleep(0))
+        fetched = [record(offset) for offset in range(3)]
+
+        async def getmany(*_: object, timeout: float) -> AsyncIterator[tuple[TP, Message]]:
+            await asyncio.sleep(0)
+            while fetched and LAYERS in consumer._get_active_partitions():
+                yield LAYERS, fetched.pop(0)
+
+        monkeypatch.setattr(consumer, "getmany", getmany)
+        app.consumer_generation_id = 1
+        # Both for the records of the table, which are read by now.
+        app.flow_control.resume()
+        consumer.resume_flow()
+        draining = asyncio.create_task(consumer._drain_messages(Service()))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        assert len(fetched) == 3
+        await app.tables.recovery.on_recovery_completed(1)
+        async with asyncio.timeout(5):
+            assert [(await queue.get()).offset for _ in range(3)] == [0, 1, 2]
+        draining.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await draining
+
+    run(tmp_path, test)
+
+
+def test_partitions_that_are_paused_again_do_not_come_with_the_flow(tmp_path: Path) -> None:
+    """Where they change hands before that."""
+
+    async def test(there: Fetching) -> None:
+        consumer = there.consumer
+        consumer.pause_partitions({OWNERS})
+        consumer.resume_partitions({LAYERS, OWNERS})
+        consumer.pause_partitions({LAYERS})
+        consumer.resume_flow()
+        assert LAYERS not in consumer._get_active_partitions()
+
+    run(tmp_path, test)
+
+
 def record(offset: int, value: bytes = b"layer") -> ConsumerMessage:
     """As fetched in the first generation."""
     return ConsumerMessage(

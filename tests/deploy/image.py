@@ -20,9 +20,9 @@ from dockerfile_parse import DockerfileParser
 
 from tests.shared import shared_folder
 
-IMAGE_PATHS = ("/opt/benanza", "/src", "/var/lib/benanza")
+IMAGE_PATHS = ("/opt/benanza", "/src", "/var/lib/benanza", "/var/lib/apt/lists")
 
-SKIPPED = ("useradd", "install")
+SKIPPED = ("useradd", "install", "apt-get")
 """Programs that are stood in for by ones that do nothing."""
 
 PYTHON = """#!/bin/sh

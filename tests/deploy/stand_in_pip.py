@@ -82,6 +82,8 @@ def _copy(found: Distribution, site: Path) -> None:
     """
     for file in found.files or ():
         if ".." not in file.parts:
+            if (site / file).exists():  # of an earlier step
+                continue
             (site / file).parent.mkdir(parents=True, exist_ok=True)
             try:
                 os.link(str(found.locate_file(file)), site / file)

@@ -32,6 +32,9 @@ LEFT_OUT = {
 }
 """What a service never imports; without it, an image is a third of the size."""
 
+HELD = {"runner": {"onednn-cpu-gomp", "onnxruntime", "openvino"}}
+"""By what a runner measures on a CPU."""
+
 STARTED_S = 60.0
 
 ARGUMENTS = {"runner": ["--precision", "tf32"]}
@@ -100,6 +103,7 @@ class TestBuilt:
         lines, _ = image.run(["pip", "list", "--format=json"], {}).communicate()
         installed = {each["name"] for each in json.loads(lines.splitlines()[0])}
         assert "benanza" in installed
+        assert installed >= HELD.get(service, set())
         assert not installed & (LEFT_OUT[service] | {"pytest", "mypy", "ruff"})
 
     def test_it_becomes_healthy_and_ends_when_told(
@@ -164,3 +168,12 @@ def test_the_image_for_gpus_has_what_the_gpu_runtime_needs() -> None:
     assert wanted > set(project["optional-dependencies"]["cuda"])
     assert any(text.startswith("onnxruntime") for text in wanted)
     assert "requirements-gpu.txt" in step.partition("pip install")[2]
+
+
+def test_the_image_for_cpus_has_the_openmp_that_onednn_is_linked_with() -> None:
+    (package,) = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"][
+        "optional-dependencies"
+    ]["cpu"][:1]
+    assert package.startswith("onednn-cpu-gomp")
+    installed = [text for name, text in _dockerfile("runner").stages[-1].steps if name == "RUN"]
+    assert any(re.search(r"apt-get install .*\blibgomp1\b", text) for text in installed)

@@ -1,5 +1,6 @@
 """The dashboards: every query is asked of the real thing, and finds something."""
 
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,10 +12,14 @@ import yaml
 
 from benanza_backbone.clickhouse.store import Store
 from benanza_runner.monitoring.gpu_collector import GpuCollector
+from benanza_schemas.consumer_groups import ANALYZER, CONSUMER_GROUPS, INGEST, SINK
 from benanza_schemas.events import identified
+from benanza_schemas.topics import BOUNDS as BOUNDS_TOPIC
+from benanza_schemas.topics import GRAPHS, MODELS
 from tests.backbone.sample_events import (
     BOUNDS,
     CONV_MEASURED,
+    DEAD,
     EVERY_KIND,
     MODEL,
     OTHER_SYSTEM,
@@ -44,6 +49,23 @@ PROMQL = [query.text for query in promql()]
 def test_there_are_three() -> None:
     assert set(DASHBOARDS) == {"pipeline", "fleet", "models"}
     assert len({dashboard["uid"] for dashboard in DASHBOARDS.values()}) == 3
+
+
+@pytest.mark.parametrize("dashboard", DASHBOARDS.values(), ids=DASHBOARDS)
+def test_each_leads_to_the_others(dashboard: dict[str, Any]) -> None:
+    (link,) = dashboard["links"]
+    assert (link["type"], link["keepTime"]) == ("dashboards", True)
+    for other in DASHBOARDS.values():
+        assert set(link["tags"]) <= set(other["tags"])
+
+
+def test_the_objective_adds_up_what_lies_between_a_model_and_its_bound() -> None:
+    """By the consumer groups: who reads models, who graphs, and who stores bounds."""
+    (target,) = ALL_PANELS["pipeline: Publish to bound"]["targets"]
+    legs = re.findall(r'service="(\w+)", topic="(\w+)"', target["expr"])
+    assert legs == [(INGEST, MODELS), (ANALYZER, GRAPHS), (SINK, BOUNDS_TOPIC)]
+    for service, topic in legs:
+        assert topic in (*CONSUMER_GROUPS[service].topics, *CONSUMER_GROUPS[service].whole)
 
 
 @pytest.mark.parametrize("panel", PANELS)
@@ -119,6 +141,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         store.insert([msgspec.structs.replace(SYSTEM_MEASURED, system=OTHER_SYSTEM)])
         store.insert([elsewhere(CONV_MEASURED), whole, *fused])
         store.insert([msgspec.structs.replace(SYSTEM_MEASURED, system=gpu) for gpu in GPUS])
+        store.insert([msgspec.structs.replace(DEAD, event_id="0" * len(DEAD.event_id))])
         yield store
 
 

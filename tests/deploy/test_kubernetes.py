@@ -2,10 +2,8 @@
 
 import re
 import shutil
-import subprocess
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import click
 import jsonschema
@@ -18,58 +16,42 @@ from benanza_backbone import settings
 from benanza_backbone.confining.confine import MEMORY_BYTES
 from tests.deploy.compose import BESIDE_BYTES, OURS, ROOT, SERVICES
 from tests.deploy.image import Dockerfile
+from tests.deploy.manifests import (
+    CAN_RENDER,
+    FOLDER,
+    NEWEST,
+    OLDEST,
+    Manifest,
+    container_of,
+    of_kind,
+    rendered,
+)
 
-FOLDER = ROOT / "deploy" / "kubernetes"
 TEXT = (ROOT / "docs" / "kubernetes.md").read_text("utf-8")
-
-KUSTOMIZE = ["go", "run", "sigs.k8s.io/kustomize/kustomize/v5@v5.4.3", "build"]
-
-OLDEST, NEWEST = "1.32", "1.37"
-"""The versions of Kubernetes that the document names."""
-
-Manifest = dict[str, Any]
 
 pytestmark = [
     pytest.mark.integration,
     pytest.mark.skipif(
-        not (shutil.which("kubectl") or shutil.which("go")),
-        reason="neither kubectl nor Go, to render the manifests with",
+        not CAN_RENDER, reason="neither kubectl nor Go, to render the manifests with"
     ),
 ]
 
 
-def _rendered(folder: Path) -> list[Manifest]:
-    command = ["kubectl", "kustomize"] if shutil.which("kubectl") else KUSTOMIZE
-    done = subprocess.run([*command, str(folder)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return [each for each in yaml.safe_load_all(done.stdout) if each]
-
-
 @pytest.fixture(scope="module")
 def manifests() -> list[Manifest]:
-    return _rendered(FOLDER)
+    return rendered()
 
 
 @pytest.fixture(scope="module")
 def deployments(manifests: list[Manifest]) -> dict[str, Manifest]:
-    return _of_kind("Deployment", manifests)
+    return of_kind("Deployment", manifests)
 
 
 @pytest.fixture(scope="module")
 def pods(manifests: list[Manifest]) -> dict[str, Manifest]:
     """What the Deployments and the Job make pods of."""
-    found = _of_kind("Deployment", manifests) | _of_kind("Job", manifests)
+    found = of_kind("Deployment", manifests) | of_kind("Job", manifests)
     return {name: each["spec"]["template"] for name, each in found.items()}
-
-
-def _of_kind(kind: str, manifests: list[Manifest]) -> dict[str, Manifest]:
-    return {each["metadata"]["name"]: each for each in manifests if each["kind"] == kind}
-
-
-def _container(pod: Manifest) -> Manifest:
-    (container,) = pod["spec"]["containers"]
-    found: Manifest = container
-    return found
 
 
 def _image(container: Manifest) -> str:
@@ -91,7 +73,7 @@ def test_every_object_is_of_its_form(manifests: list[Manifest], version: str) ->
 
 def test_the_form_is_asked(deployments: dict[str, Manifest]) -> None:
     wrong = yaml.safe_load(yaml.safe_dump(deployments["ingest"]))
-    _container(wrong["spec"]["template"])["imago"] = "benanza-ingest"
+    container_of(wrong["spec"]["template"])["imago"] = "benanza-ingest"
     with pytest.raises(jsonschema.ValidationError, match="imago"):
         validate(wrong, OLDEST, strict=True)
 
@@ -101,13 +83,13 @@ def test_the_document_names_the_versions() -> None:
 
 
 def test_every_service_is_there(pods: dict[str, Manifest]) -> None:
-    images = {_image(_container(pod)) for pod in pods.values()}
+    images = {_image(container_of(pod)) for pod in pods.values()}
     assert images == {SERVICES[name]["image"] for name in OURS}
 
 
 def test_every_command_exists(pods: dict[str, Manifest]) -> None:
     for name, pod in pods.items():
-        container = _container(pod)
+        container = container_of(pod)
         image = _dockerfile(_image(container))
         command: click.Command = cli
         for word in container.get("args", image.command):
@@ -121,9 +103,9 @@ def test_every_command_exists(pods: dict[str, Manifest]) -> None:
 def test_every_setting_exists_and_is_read(
     manifests: list[Manifest], pods: dict[str, Manifest], tmp_path: Path
 ) -> None:
-    maps = _of_kind("ConfigMap", manifests)
+    maps = of_kind("ConfigMap", manifests)
     for pod in pods.values():
-        container = _container(pod)
+        container = container_of(pod)
         (source,) = container["envFrom"]
         values = dict(maps[source["configMapRef"]["name"]]["data"])
         for variable in container.get("env", []):
@@ -135,7 +117,7 @@ def test_every_setting_exists_and_is_read(
 
 
 def test_a_secret_is_a_file_that_is_mounted(pods: dict[str, Manifest]) -> None:
-    container = _container(pods["analyzer"])
+    container = container_of(pods["analyzer"])
     (variable,) = container["env"]
     assert variable["name"] == "BENANZA_CLICKHOUSE_FILE"
     folder, _, key = variable["value"].rpartition("/")
@@ -148,7 +130,7 @@ def test_a_secret_is_a_file_that_is_mounted(pods: dict[str, Manifest]) -> None:
 
 def test_no_pod_has_more_rights_than_it_needs(pods: dict[str, Manifest]) -> None:
     for name, pod in pods.items():
-        spec, container = pod["spec"], _container(pod)
+        spec, container = pod["spec"], container_of(pod)
         image = _dockerfile(_image(container))
         assert spec["securityContext"]["runAsNonRoot"], name
         assert str(spec["securityContext"]["runAsUser"]) == image.last("USER"), name
@@ -163,7 +145,7 @@ def test_no_pod_has_more_rights_than_it_needs(pods: dict[str, Manifest]) -> None
 
 def test_a_pod_can_write_where_it_has_to(pods: dict[str, Manifest]) -> None:
     for name, pod in pods.items():
-        container = _container(pod)
+        container = container_of(pod)
         volumes = {volume["name"] for volume in pod["spec"]["volumes"] if "emptyDir" in volume}
         paths = {m["mountPath"] for m in container["volumeMounts"] if m["name"] in volumes}
         image = _dockerfile(_image(container))
@@ -172,16 +154,16 @@ def test_a_pod_can_write_where_it_has_to(pods: dict[str, Manifest]) -> None:
 
 def test_memory_and_processors_are_limited_everywhere(pods: dict[str, Manifest]) -> None:
     for name, pod in pods.items():
-        assert {"cpu", "memory"} <= set(_container(pod)["resources"]["limits"]), name
+        assert {"cpu", "memory"} <= set(container_of(pod)["resources"]["limits"]), name
 
 
 def test_what_reads_a_model_has_the_memory_that_it_may_take(pods: dict[str, Manifest]) -> None:
-    limit = _container(pods["ingest"])["resources"]["limits"]["memory"]
+    limit = container_of(pods["ingest"])["resources"]["limits"]["memory"]
     assert int(limit.removesuffix("Gi")) * 2**30 >= MEMORY_BYTES + BESIDE_BYTES
 
 
 def test_models_come_from_nowhere_until_the_site_says_so(manifests: list[Manifest]) -> None:
-    (shared,) = _of_kind("ConfigMap", manifests).values()
+    (shared,) = of_kind("ConfigMap", manifests).values()
     assert shared["data"]["BENANZA_MODEL_SOURCES"] == ""
     assert settings.load(shared["data"]).model_sources == ()
 
@@ -191,7 +173,7 @@ def test_what_measures_can_have_cores_of_its_own(pods: dict[str, Manifest]) -> N
     runners = [name for name in pods if name.startswith("runner")]
     assert len(runners) >= 3
     for name in runners:
-        resources = _container(pods[name])["resources"]
+        resources = container_of(pods[name])["resources"]
         for each in ("cpu", "memory"):
             assert resources["requests"][each] == resources["limits"][each], name
         assert str(resources["limits"]["cpu"]).isdecimal(), name
@@ -200,10 +182,10 @@ def test_what_measures_can_have_cores_of_its_own(pods: dict[str, Manifest]) -> N
 def test_a_service_is_asked_how_it_is_and_ends_by_itself(
     manifests: list[Manifest], deployments: dict[str, Manifest]
 ) -> None:
-    (shared,) = _of_kind("ConfigMap", manifests).values()
+    (shared,) = of_kind("ConfigMap", manifests).values()
     for name, deployment in deployments.items():
         pod = deployment["spec"]["template"]
-        container = _container(pod)
+        container = container_of(pod)
         probes = [container[f"{probe}Probe"] for probe in ("startup", "liveness", "readiness")]
         asked = [probe["httpGet"]["path"] for probe in probes]
         assert asked == ["/healthz", "/healthz", "/readyz"], name
@@ -238,8 +220,8 @@ def test_each_kind_of_gpu_has_a_deployment_of_its_own(deployments: dict[str, Man
     products = set()
     for kind in kinds:
         pod = deployments[f"runner-{kind}"]["spec"]["template"]
-        assert _container(pod)["resources"]["limits"]["nvidia.com/gpu"] == 1
-        assert _container(pod)["args"] == ["serve", "runner", "--runtime", "cuda"]
+        assert container_of(pod)["resources"]["limits"]["nvidia.com/gpu"] == 1
+        assert container_of(pod)["args"] == ["serve", "runner", "--runtime", "cuda"]
         (label,) = pod["spec"]["nodeSelector"]
         assert label == "nvidia.com/gpu.product"
         assert kind.upper() in pod["spec"]["nodeSelector"][label]
@@ -253,7 +235,7 @@ def test_prometheus_finds_every_copy(
     """By the names that deploy/prometheus/prometheus.yml asks for."""
     asked = yaml.safe_load((ROOT / "deploy/prometheus/prometheus.yml").read_text("utf-8"))
     jobs = {job["job_name"] for job in asked["scrape_configs"]} - {"clickhouse"}
-    services = _of_kind("Service", manifests)
+    services = of_kind("Service", manifests)
     assert set(services) == jobs
     for name, service in services.items():
         assert service["spec"]["clusterIP"] == "None"
@@ -267,7 +249,7 @@ def test_prometheus_finds_every_copy(
 
 
 def test_all_is_in_one_namespace(manifests: list[Manifest]) -> None:
-    (namespace,) = _of_kind("Namespace", manifests)
+    (namespace,) = of_kind("Namespace", manifests)
     for manifest in manifests:
         if manifest["kind"] != "Namespace":
             assert manifest["metadata"]["namespace"] == namespace
@@ -280,12 +262,12 @@ def test_the_overlay_of_the_document_changes_what_it_says(tmp_path: Path) -> Non
     site.mkdir()
     (site / "kustomization.yaml").write_text(text)
     overlay = yaml.safe_load(text)
-    found = _of_kind("Deployment", _rendered(site))
+    found = of_kind("Deployment", rendered(site))
     for replicas in overlay["replicas"]:
         assert found[replicas["name"]]["spec"]["replicas"] == replicas["count"]
-    images = {_container(each["spec"]["template"])["image"] for each in found.values()}
+    images = {container_of(each["spec"]["template"])["image"] for each in found.values()}
     assert images == {f"{each['newName']}:{each['newTag']}" for each in overlay["images"]}
-    (shared,) = _of_kind("ConfigMap", _rendered(site)).values()
+    (shared,) = of_kind("ConfigMap", rendered(site)).values()
     assert shared["data"]["BENANZA_KAFKA"] == "broker-1.example:9092"
     (source,) = settings.load(shared["data"]).model_sources
     assert str(source) == "https://zoo.example"

@@ -25,7 +25,27 @@ RULES: list[dict[str, Any]] = [
 def test_an_alert_names_metrics_that_are_there(rule: dict[str, Any]) -> None:
     assert named(rule["expr"])
     assert not unknown(rule["expr"])
-    assert set(rule["annotations"]) == {"summary", "description"}
+    assert set(rule["annotations"]) == {"summary", "description", "runbook_url"}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: str(rule["alert"]))
+def test_an_alert_leads_to_what_to_do_about_it(rule: dict[str, Any]) -> None:
+    page, _, anchor = rule["annotations"]["runbook_url"].partition("#")
+    sections = re.split(r"^#+ (.+)$", (ROOT / page).read_text("utf-8"), flags=re.MULTILINE)
+    titles, texts = sections[1::2], sections[2::2]
+    found = {title.lower(): text for title, text in zip(titles, texts, strict=True)}
+    assert anchor == rule["alert"].lower()
+    assert re.findall(r"^- \*\*(.+?)\.\*\* \S", found[anchor], re.MULTILINE) == [
+        "Symptom",
+        "Cause",
+        "What to do",
+    ]
+
+
+def test_nothing_is_said_of_an_alert_that_is_not_there() -> None:
+    page = (ROOT / "docs" / "operating.md").read_text("utf-8")
+    said = re.findall(r"^### (Benanza\w+)$", page, re.MULTILINE)
+    assert sorted(said) == sorted(rule["alert"] for rule in RULES)
 
 
 def test_a_metric_that_is_not_there_is_seen() -> None:

@@ -13,6 +13,7 @@ from tests.docs.blocks import PAGES, ROOT
 _FILE = re.compile(r"`([\w./-]+\.py)`")
 _FOLDER = re.compile(r"`([\w./-]+/)`")
 _PYTHON = re.compile(r"`(benanza_[\w.]+)`")
+_PICTURE = re.compile(r'src(?:set)?="([^"]+)"')
 
 READMES = [page for page in PAGES if page.match("services/*/README.md")]
 
@@ -49,6 +50,13 @@ def lacking(text: str, home: str = "") -> list[str]:
 def test_every_file_that_a_page_names_is_there(page: Path) -> None:
     home = f"{page.parent.relative_to(ROOT)}/" if page in READMES else ""
     assert lacking(page.read_text("utf-8"), home) == []
+
+
+def test_the_pictures_of_the_first_screen_are_there() -> None:
+    named = _PICTURE.findall(ROOT.joinpath("README.md").read_text("utf-8"))
+    assert len(named) >= 2
+    for picture in named:
+        assert f"/{picture}" in listed(), picture
 
 
 @pytest.mark.parametrize("page", READMES, ids=lambda page: page.parent.name)

@@ -65,7 +65,9 @@ def test_the_search_finds_pages_where_the_site_is_files(browser: Any, site: Path
 
 
 @pytest.mark.slow
-def test_the_reference_has_the_api_and_the_events(site: Path) -> None:
+def test_the_reference_has_the_commands_the_api_and_the_events(site: Path) -> None:
+    assert 'id="benanza-explain"' in (site / "reference" / "commands.html").read_text("utf-8")
+    assert "<code>BENANZA_KAFKA</code>" in (site / "reference" / "settings.html").read_text("utf-8")
     api = (site / "reference" / "api.html").read_text("utf-8")
     assert 'id="benanza.api.lower_bound"' in api
     events = (site / "reference" / "schemas.html").read_text("utf-8")

@@ -12,6 +12,7 @@ import yaml
 from tests.docs.blocks import ROOT
 
 SCHEMAS = {
+    "workflows/campaign.yml": "github-workflows",
     "workflows/ci.yml": "github-workflows",
     "workflows/release.yml": "github-workflows",
     "ISSUE_TEMPLATE/config.yml": "github-issue-config",
@@ -37,6 +38,15 @@ def test_a_release_builds_the_images_that_are_there() -> None:
     jobs = yaml.safe_load((GITHUB / "workflows/release.yml").read_text())["jobs"]
     services = set(jobs["images"]["strategy"]["matrix"]["service"])
     assert services == {path.parent.name for path in Path(ROOT, "services").glob("*/Dockerfile")}
+
+
+def test_a_campaign_has_a_job_for_each_of_its_targets() -> None:
+    workflow = yaml.safe_load((GITHUB / "workflows/campaign.yml").read_text())
+    targets = workflow["jobs"]["campaign"]["strategy"]["matrix"]["target"]
+    (made,) = re.findall(r"^CAMPAIGNS := (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert [f"campaign-{target}" for target in targets] == made.split()
+    (packages,) = re.findall(r"^packages=\((.+)\)$", (ROOT / ".ci/run").read_text(), re.MULTILINE)
+    assert any(packages in step.get("run", "") for step in workflow["jobs"]["campaign"]["steps"])
 
 
 def test_citations_name_the_version_of_the_program() -> None:

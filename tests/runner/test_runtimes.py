@@ -1,6 +1,9 @@
 """Runtimes by their names, and how long a runner may be at a job before it counts as hung."""
 
+import os
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -119,3 +122,25 @@ def test_runners_on_a_cpu_that_share_a_data_folder_keep_journals_apart(
     one, other = (Path(str(given["journal"])) for given in made)
     assert one != other
     assert one.read_bytes() == other.read_bytes() == b""
+
+
+def test_journals_of_runners_that_were_killed_are_removed(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And nothing else: not those of processes that run, nor what only begins alike."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(runtimes, "IsolatedRuntime", lambda *_, **__: None)
+    monkeypatch.setattr(runtimes, "device", lambda: "cpu")
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pass
+    names = (f"{ended.pid}-a_1", f"{os.getppid()}-a_1", "abc", f"{ended.pid}-a.txt")
+    left, *kept = (tmp_path / f"{runtimes.CPU_JOURNAL}{name}" for name in names)
+    linked = tmp_path / f"{runtimes.CPU_JOURNAL}{ended.pid}-link"
+    linked.symlink_to(kept[0])
+    for path in (left, *kept):
+        path.touch()
+    runtimes.open_onnxruntime(settings)
+    assert not left.exists()
+    assert all(path.exists() for path in (*kept, linked))
+    (own,) = tmp_path.glob(f"{runtimes.CPU_JOURNAL}{os.getpid()}-*")
+    assert own.read_bytes() == b""

@@ -4,7 +4,6 @@ The client library is imported where it is used, since the import takes a while.
 """
 
 import logging
-import os
 import re
 import threading
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from benanza_backbone.errors import BenanzaError
+from benanza_backbone.holder import holder, write_holder
 
 if TYPE_CHECKING:
     from clickhouse_connect.driver.client import Client
@@ -249,15 +249,18 @@ def _folder_locked(folder: Path) -> Iterator[None]:
             # Who only looks whether it is taken has it for a moment.
             lock.acquire(timeout=LOOK_S, poll_interval=LOOK_S / 10)
     except Timeout:
-        holder = path.read_text().strip() or "unknown"
         raise BenanzaError(
-            f"{folder} is in use by process {holder}; let it end, or use another folder "
-            "(BENANZA_DATA) or a ClickHouse server (BENANZA_CLICKHOUSE)"
+            f"{folder} is in use by {holder(path)}; try again when it has ended, or use another "
+            "folder (BENANZA_DATA) or, to look while services are at work, a ClickHouse server "
+            "(BENANZA_CLICKHOUSE)"
         ) from None
     except OSError as error:
         raise _unwritable(folder, error) from error
     try:
-        _write_holder(path)
+        try:
+            write_holder(path)
+        except OSError as error:
+            raise _unwritable(folder, error) from error
         with _ACQUIRING:
             if lock.lock_counter == 1:
                 _SEALS[folder] = _unsealed(folder)
@@ -276,13 +279,6 @@ def _unsealed(folder: Path) -> "FolderSeal":
         return FolderSeal.unseal(folder)
     except OSError as error:
         raise _unwritable(folder, error) from error
-
-
-def _write_holder(path: Path) -> None:
-    try:
-        path.write_text(f"{os.getpid()}\n")
-    except OSError as error:
-        raise _unwritable(path.parent, error) from error
 
 
 def _unwritable(folder: Path, error: OSError) -> BenanzaError:

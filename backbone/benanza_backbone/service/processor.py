@@ -113,7 +113,8 @@ class Processor:
         self, record: Record, event: AnyEvent | None, letter_id: str = "", failure: str = ""
     ) -> None:
         kind = type(event).__name__ if event else ""
-        RECENT.add(Processed(now(), self._group, record, kind, letter_id, failure))
+        model = RECENT.model_of(event)
+        RECENT.add(Processed(now(), self._group, record, kind, letter_id, failure, model))
 
     def _log_failure(self, record: Record, event: AnyEvent | None, error: Exception) -> None:
         # Other errors than these are defects, and where they arose is worth knowing.

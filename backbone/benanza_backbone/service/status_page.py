@@ -18,6 +18,12 @@ STARTED = now()
 
 REFRESH_S = 10
 
+ID_DIGITS = 12
+"""By which commands know a dead letter."""
+
+MOST_CHARACTERS = 40
+"""Of a model's name, which may be anything."""
+
 HEADERS = [
     ("Content-Type", "text/html; charset=utf-8"),
     ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'"),
@@ -148,16 +154,16 @@ def page(shown: Snapshot) -> bytes:
             for letters in shown.open_letters
         ),
         _table(
-            ("at (UTC)", "group", "record", "event", "id", "reason"),
+            ("at (UTC)", "group", "record", "event", "model", "id", "reason"),
             [
-                (*_event(letter), _code(letter.dead_letter_id), _text(letter.failure))
+                (*_event(letter), _code(letter.dead_letter_id[:ID_DIGITS]), _text(letter.failure))
                 for letter in shown.dead_letters
             ],
             "this process has made none",
         ),
         "<h2>Last events</h2>",
         _table(
-            ("at (UTC)", "group", "record", "event", "key"),
+            ("at (UTC)", "group", "record", "event", "model", "key"),
             [(*_event(processed), _code(_key(processed.record.key))) for processed in shown.events],
             "this process has processed none",
         ),
@@ -186,6 +192,7 @@ def _event(processed: Processed) -> tuple[str, ...]:
         _short(processed.group),
         _short(f"{place.topic}:{place.number}:{processed.record.offset}"),
         _short(processed.event or "no event"),
+        _short(_shortened(processed.model)),
     )
 
 
@@ -219,6 +226,10 @@ def _number(number: int) -> str:
 
 def _marked(well: bool, text: str) -> str:
     return f"<span class={'ok' if well else 'bad'}>{text}</span>"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 1]}…"
 
 
 def _printable(text: str) -> str:

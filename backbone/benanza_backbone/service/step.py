@@ -15,8 +15,13 @@ from benanza_backbone.closing import Closing
 from benanza_backbone.event_log.event_log import Consumer, EventLog, Message, Partition, Record
 from benanza_backbone.service.lag_report import LagReport
 from benanza_backbone.service.processor import Processor, Refused
-from benanza_backbone.telemetry import REBALANCES, RECORDS_CONSUMED, RECORDS_PRODUCED
-from benanza_schemas.consumer_groups import ConsumerGroup
+from benanza_backbone.telemetry import (
+    REBALANCES,
+    RECORD_AGE,
+    RECORDS_CONSUMED,
+    RECORDS_PRODUCED,
+)
+from benanza_schemas.consumer_groups import ConsumerGroup, service_of
 from benanza_schemas.events import AnyEvent, Event
 from benanza_schemas.topics import LAYERS
 
@@ -59,6 +64,12 @@ class Step(Closing):
     ) -> None:
         self._log = event_log
         self._processor = Processor(group.name, takes, handle, clock, stops_on)
+        # All of them are 0 from the beginning: what a counter begins with counts in no rate.
+        self._ages = {
+            topic: RECORD_AGE.labels(service_of(group.name), topic)
+            for topic in (*group.topics, *group.whole)
+        }
+        self._clock = clock
         self._ahead = ahead
         self._recover = recover
         self._flush = flush
@@ -98,6 +109,7 @@ class Step(Closing):
                 self._append(letters)
                 following += letters
         self._consumer.commit()
+        self._observe_ages(records)
         _count(RECORDS_CONSUMED, (record.partition.topic for record in records))
         _count(RECORDS_PRODUCED, (message.topic for message in following))
         self._processor.check()
@@ -133,6 +145,13 @@ class Step(Closing):
         """Leaves the group."""
         self._lag.close()
         self._consumer.close()
+
+    def _observe_ages(self, records: Sequence[Record]) -> None:
+        """Updates the metric. Whoever stamped a record may have a clock that is ahead."""
+        now = self._clock()
+        for record in records:
+            age = (now - record.timestamp).total_seconds()
+            self._ages[record.partition.topic].observe(max(0.0, age))
 
     def _append(self, messages: Sequence[Message]) -> None:
         """Appends layers first, and what else there is once they are durable.

@@ -40,7 +40,7 @@ def _lines(repeated: RepeatedPipeline) -> Iterator[str]:
     yield from _speed(repeated.speed, repeated.batch)
     if repeated.same_predictions is not None:
         same = "the same as recorded" if repeated.same_predictions else "others than recorded"
-        yield f"first names of all samples: {same}"
+        yield f"top-1 labels of all samples: {same}"
     for pitfall in repeated.pitfalls:
         yield f"pitfall: {pitfall.name}: {pitfall.shown_by}"
     yield from _differences("specified and recorded", repeated.changed)

@@ -32,7 +32,7 @@ TOP = 15
 _INPUTS_SHOWN = 3
 
 _IDLE = {
-    "between calls": "idle between calls",
+    "between calls": "idle between calls, at most",
     "synchronisation": "idle after copies to the host",
 }
 

@@ -102,10 +102,12 @@ class Variant(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     same variant may stand there once for each `cache`.
 
     `layout` is the order of the axes of feature maps in memory, if it matters. `layout_change_us`
-    is the time that it takes to convert all feature maps that the variant reads into this layout
-    from the other one, and those that it writes back; `write_change_us` is for those that it
-    writes alone, whatever layout the variant has. `chosen_by_heuristic` says that the library's
-    own heuristic, which times nothing, would have taken this variant in this layout.
+    is the time that it takes to convert all feature maps that the variant reads into this layout,
+    and those that it writes back: for channels last and blocks of channels, from channels first;
+    for channels first, from channels last on a GPU, and from blocks of channels on a CPU. It is
+    None where it wasn't measured, as for a variant that takes any layout. `write_change_us` is for
+    those that it writes alone, whatever layout the variant has. `chosen_by_heuristic` says that the
+    library's own heuristic, which times nothing, would have taken this variant in this layout.
     """
 
     library: Name

@@ -8,7 +8,7 @@ drops isn't fetched again.
 import asyncio
 import weakref
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from time import monotonic
 from typing import Any, cast
@@ -102,6 +102,7 @@ class PatientConsumer(aiokafka.Consumer):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._held_bytes = 0
+        self._resuming: set[TP] = set()
 
     def _new_consumer_thread(self) -> PatientThread:
         return PatientThread(self, loop=self.loop, beacon=self.beacon)
@@ -113,6 +114,7 @@ class PatientConsumer(aiokafka.Consumer):
             book.clear()
         self._read_offset.clear()
         self._committed_offset.clear()
+        self._resuming.clear()
         await super().on_partitions_assigned(assigned, generation_id)
 
     async def perform_seek(self) -> None:
@@ -121,6 +123,25 @@ class PatientConsumer(aiokafka.Consumer):
         Records are on their way meanwhile. Taken after it has gone back they look as if the log had
         a gap before them, and are committed with what the gap hides.
         """
+
+    def resume_partitions(self, tps: Iterable[TP]) -> None:
+        """Called by Faust. Those of layers wait for the flow, which it resumes a moment later: just
+        before that it empties the agent's queue, and what was handed on by then would be lost.
+        """
+        of_tables = {tp for tp in tps if self._is_changelog_tp(tp)}
+        self._resuming |= {*tps} - of_tables
+        super().resume_partitions(of_tables)
+
+    def pause_partitions(self, tps: Iterable[TP]) -> None:
+        """Called by Faust."""
+        self._resuming -= {*tps}
+        super().pause_partitions(tps)
+
+    def resume_flow(self) -> None:
+        """Called by Faust."""
+        super().resume_partitions(self._resuming)
+        self._resuming = set()
+        super().resume_flow()
 
     async def _commit(self, offsets: Mapping[TP, int]) -> bool:
         """Called by Faust with the offsets of what was acknowledged, once all that was sent by then

@@ -6,10 +6,15 @@ arguments and results of `open_cuda`.
 
 import atexit
 import os
+import re
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.metadata import entry_points
 from pathlib import Path
-from tempfile import mkstemp
+from stat import S_ISREG
+from tempfile import gettempdir, mkstemp
+
+from psutil import pid_exists
 
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
@@ -36,7 +41,7 @@ JOURNAL = "cuda-variants-running"
 
 CPU_JOURNAL = "benanza-cpu-variants-running-"
 """How files begin that say so on a CPU, where several runners may share a data folder: each has one
-of its own, while its process lasts.
+of its own, while its process lasts. The process's id follows.
 """
 
 MOST_TRIES = 5
@@ -104,10 +109,24 @@ def open_onnxruntime(settings: Settings) -> Opened:
 
 
 def _own_journal() -> Path:
-    file, name = mkstemp(prefix=CPU_JOURNAL)
+    _remove_left_journals(Path(gettempdir()))
+    file, name = mkstemp(prefix=f"{CPU_JOURNAL}{os.getpid()}-")
     os.close(file)
     atexit.register(Path(name).unlink, missing_ok=True)
     return Path(name)
+
+
+def _remove_left_journals(folder: Path) -> None:
+    """Those of processes of this user that were killed. One whose process's id was given to another
+    process since stays until that has ended.
+    """
+    for path in folder.glob(f"{CPU_JOURNAL}*"):
+        process = re.fullmatch(rf"{CPU_JOURNAL}(\d+)-\w+", path.name)
+        with suppress(OSError):
+            status = path.lstat()
+            is_own = S_ISREG(status.st_mode) and status.st_uid == os.getuid()
+            if process and is_own and not pid_exists(int(process[1])):
+                path.unlink()
 
 
 def _make_folder(folder: Path) -> None:

@@ -148,7 +148,7 @@ def test_a_replay_moves_no_bound_and_before_the_first_version_there_is_none(stor
 
 
 def test_after_a_replay_a_witness_stands_once_beside_the_bound_that_it_ran(store: Store) -> None:
-    (row,) = store.query(dict(EXAMPLES)["How much of a bound can be had?"])
+    (row,) = store.query(dict(EXAMPLES)["How near does a run come to the bound?"])
     assert WITNESSED.sequential is not None
     assert (row["bound_us"], row["run_us"]) == (
         BOUNDS[-1].sequential_us,

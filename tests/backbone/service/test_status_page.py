@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from html import unescape
 from html.parser import HTMLParser
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,12 +14,12 @@ from hypothesis import strategies as st
 from benanza_backbone.event_log.event_log import Partition, Record
 from benanza_backbone.service.lag_report import LagReport
 from benanza_backbone.service.processor import Processor, as_message
-from benanza_backbone.service.recent import RECENT, Processed, Recent
+from benanza_backbone.service.recent import KEPT_NAMES, RECENT, Processed, Recent
 from benanza_backbone.service.status_page import Lag, OpenLetters, Snapshot, page, snapshot
 from benanza_backbone.telemetry import DEAD_LETTERS_OPEN
 from benanza_schemas.events import BenchmarkRequested
 from benanza_schemas.topics import JOBS
-from tests.backbone.sample_events import REQUESTED
+from tests.backbone.sample_events import BOUNDS, MODEL, REQUESTED
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 AT = Partition(JOBS, 3)
@@ -47,7 +48,8 @@ class Reader(HTMLParser):
 def processed(text: str = "job", *, failure: str = "", seconds: float = 0.0) -> Processed:
     record = Record(AT, 120, NOON, text.encode(errors="replace"), b"value" * 1000)
     at = NOON + timedelta(seconds=seconds)
-    return Processed(at, "runner.a.fp32", record, "BenchmarkRequested", "d" * 32, failure)
+    event, letter = "BenchmarkRequested", "d" * 32
+    return Processed(at, "runner.a.fp32", record, event, letter, failure, f"net {text}")
 
 
 def shown(text: str = "some text", well: bool = True) -> Snapshot:
@@ -75,10 +77,32 @@ def test_it_shows_everything() -> None:
         "10 min 0 s old",
         "jobs:3:120",
         "BenchmarkRequested",
-        "some text",
+        "net some text",
         "2 open of runner from jobs: benanza dead-letters list --service runner",
     ):
         assert part in re.sub(r"\s+", " ", text), part
+
+
+def test_the_name_of_a_model_is_that_of_its_last_event_which_has_one() -> None:
+    recent = Recent()
+    assert recent.model_of(BOUNDS[0]) == recent.model_of(None) == ""
+    assert recent.model_of(MODEL) == MODEL.name
+    assert recent.model_of(BOUNDS[0]) == MODEL.name
+    assert recent.model_of(msgspec.structs.replace(MODEL, name="renamed")) == "renamed"
+    assert recent.model_of(BOUNDS[0]) == "renamed"
+    assert recent.model_of(REQUESTED[0]) == ""
+
+
+def test_so_many_names_are_kept_and_no_more() -> None:
+    recent = Recent()
+    models = [
+        msgspec.structs.replace(MODEL, model_id=f"{n:032x}", architecture_id=f"{n:032x}")
+        for n in range(KEPT_NAMES + 1)
+    ]
+    for model in models:
+        recent.model_of(model)
+    unnamed = [msgspec.structs.replace(each, name="") for each in (models[0], models[1])]
+    assert [recent.model_of(each) for each in unnamed] == ["", MODEL.name]
 
 
 @pytest.mark.parametrize(("well", "word"), [(True, "ready"), (False, "not ready")])

@@ -1,7 +1,7 @@
 """The shell of a service: it loses nothing, repeats under the same ids, and is not stopped."""
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import msgpack
@@ -419,6 +419,22 @@ def metric(name: str, **labels: str | int) -> float | None:
     return REGISTRY.get_sample_value(
         f"benanza_{name}", {name: str(value) for name, value in labels.items()}
     )
+
+
+def test_a_metric_says_how_old_records_were_when_all_was_done(log: EventLog) -> None:
+    publish(log, [relu(size) for size in range(3)])
+    last = log.read(Partition(LAYERS, 0), 0, 3)[-1].timestamp
+    group = ConsumerGroup("aged.here", (LAYERS,))
+    of = {"service": "aged", "topic": LAYERS}
+    with Step(log, group, LayerSeen, job, lambda: last + timedelta(seconds=20)) as aged:
+        assert metric("record_age_seconds_count", **of) == 0
+        aged.turn(limit=2)
+    with Step(log, group, LayerSeen, job, lambda: last - timedelta(seconds=20)) as before:
+        before.turn(limit=2)
+    assert metric("record_age_seconds_count", **of) == 3
+    assert metric("record_age_seconds_bucket", le="10.0", **of) == 1
+    assert metric("record_age_seconds_bucket", le="30.0", **of) == 3
+    assert metric("record_age_seconds_sum", **of) == pytest.approx(40, abs=10)
 
 
 def test_metrics_say_what_was_done_and_what_waits(log: EventLog) -> None:

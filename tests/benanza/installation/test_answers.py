@@ -102,6 +102,20 @@ def test_long_answers_and_those_that_cannot_be_written_are_not_kept(
     assert not (log.parent / FOLDER).exists()
 
 
+def test_the_oldest_answers_make_room(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked(log, Asked([{"a": "x" * 1000}]), "SELECT 1")
+    (path,) = (path for path in (log.parent / FOLDER).rglob("*") if path.is_file())
+    monkeypatch.setattr(answers, "MOST_KEPT_BYTES", 3 * path.stat().st_size)
+    store = Asked([{"a": "x" * 1000}])
+    looked(log, store, "SELECT 2", "SELECT 3", "SELECT 4")
+    asked = [sql for sql, _ in store.asked]
+    assert asked == ["SELECT 2", "SELECT 3", "SELECT 4"]
+    looked(log, store, "SELECT 2", "SELECT 3", "SELECT 4")
+    assert len(store.asked) == 3
+    looked(log, store, "SELECT 1")
+    assert len(store.asked) == 4
+
+
 @pytest.mark.integration
 def test_a_second_look_is_the_same_without_the_engine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -1,6 +1,7 @@
 """A folder is looked at while another process is at work in it."""
 
 import json
+import os
 import shutil
 import signal
 import sqlite3
@@ -15,6 +16,7 @@ import pytest
 from filelock import FileLock
 
 from benanza.installation import beside, embedded
+from benanza.installation.answers import Rows
 from benanza.installation.beside import copy_store, store_beside
 from benanza.installation.configured import known_store
 from benanza.installation.embedded import LOCK_FILE, opened_log
@@ -22,7 +24,11 @@ from benanza_backbone.clickhouse import connection
 from benanza_backbone.clickhouse.connection import LOCK_FILE as STORE_LOCK_FILE
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
+from benanza_backbone.event_log.sqlite_log import SqliteEventLog
+from benanza_backbone.holder import write_holder
+from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings
+from tests.backbone.sample_events import SYSTEM_MEASURED
 from tests.benanza.conftest import PROGRAM, Benanza, environment, without_progress
 from tests.benanza.data_folder import settings_in
 from tests.benanza.embedded_run import FoundBounds, comparable, run_embedded
@@ -88,6 +94,43 @@ def test_the_bounds_are_the_same_whoever_has_the_folder(settings: Settings) -> N
         assert not (settings.data / "clickhouse").exists()
     kept = {path: content for path, content in before.items() if "clickhouse" not in path.parts}
     assert files(settings.data) == kept
+
+
+LAYERS = "SELECT count() AS n FROM layers"
+SYSTEMS = "SELECT count() AS n FROM systems FINAL"
+
+
+def answered(settings: Settings, sql: str) -> Rows:
+    with known_store(settings) as store:
+        return store.query(sql)
+
+
+def test_what_was_answered_before_needs_neither_the_engine_nor_a_copy(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layers = answered(settings, LAYERS)
+    kept = files(settings.data)
+    monkeypatch.setattr(beside, "MOST_REREAD", 0)
+    store_lock = settings.data / "clickhouse" / STORE_LOCK_FILE
+    with FileLock(settings.data / LOCK_FILE):
+        with FileLock(store_lock):
+            write_holder(store_lock)
+            assert answered(settings, LAYERS) == layers
+            in_use = rf"in use by process {os.getpid()}\b.*; try again when it has ended$"
+            with pytest.raises(BenanzaError, match=in_use):
+                answered(settings, SYSTEMS)
+        assert answered(settings, SYSTEMS) == [{"n": 1}]
+    assert files(settings.data) == kept
+
+
+def test_answers_of_two_states_are_never_put_together(settings: Settings) -> None:
+    layers = answered(settings, LAYERS)
+    with FileLock(settings.data / LOCK_FILE), known_store(settings) as store:
+        assert store.query(LAYERS) == layers
+        with SqliteEventLog(settings.event_log) as log:
+            log.append([as_message(SYSTEM_MEASURED)])
+        with pytest.raises(BenanzaError, match="while this looked; say it again"):
+            store.query(SYSTEMS)
 
 
 @pytest.mark.usefixtures("taken")

@@ -1,6 +1,6 @@
 """Where a framework's run of a model takes longer than the bound.
 
-Benanza (Li et al., IPDPSW 2020) asks this as its fourth question.
+Benanza (Li et al., IPDPS 2020) asks this as its fourth question.
 """
 
 import itertools

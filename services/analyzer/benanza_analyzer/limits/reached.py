@@ -2,7 +2,7 @@
 
 Microbenchmarks may miss the highest rate: other programs run meanwhile, or clocks are lower than
 later. A rate that a product reached is possible. With these, each call of a cover takes at least
-the least time of its part of the work, so the speed of light is below the bound by how it is made.
+the least time of its part of the work, so the speed of light is below the bound by construction.
 """
 
 import numpy as np

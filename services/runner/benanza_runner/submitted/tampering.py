@@ -6,12 +6,16 @@ What it does to files and to the network is up to the kernel of the system, too.
 
 import _thread
 import builtins
+import collections
 import ctypes
+import dataclasses
+import enum
 import gc
 import os
 import sys
 import threading
 import time
+import typing
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CodeType, FrameType, FunctionType, ModuleType
@@ -37,9 +41,12 @@ _FORBIDDEN = {
     "sys.set": _LOOKS,
     "sys.addaudithook": _LOOKS,
     "object.__getattr__": _LOOKS,
+    "compile": _LOOKS,
+    "code.__new__": _LOOKS,
 }
 """Events of Python's audit hooks, by how they begin, and what they are; the first one counts. With
 `object.__getattr__` it announces that somebody asks for the frame of a traceback, and the like.
+Code that is made at run time could say that it is of any file.
 """
 
 
@@ -50,8 +57,8 @@ _IMPORTING = frozenset({"open", "os.listdir", "os.scandir"})
 
 _IMPORTS = "<frozen importlib"
 
-_DEFINING = ("collections/__init__.py", "dataclasses.py", "enum.py", "typing.py")
-"""Modules of Python that look for the module in which a class is defined."""
+_DEFINING = {module.__file__: vars(module) for module in (collections, dataclasses, enum, typing)}
+"""Modules of Python that look for the module in which a class is defined, by file."""
 
 
 _Forbids = Callable[[str, tuple[Any, ...]], str]
@@ -139,7 +146,7 @@ class KernelWatch:
 
     def _is_import(self, frame: FrameType | None) -> bool:
         """Whether a module that the kernel imports is at work, and not the kernel itself."""
-        if frame is not None and frame.f_code.co_filename.endswith(_DEFINING):
+        if frame is not None and frame.f_globals is _DEFINING.get(frame.f_code.co_filename):
             return True
         while frame is not None and not frame.f_code.co_filename.startswith(_IMPORTS):
             if not frame.f_code.co_filename.startswith(self._libraries):

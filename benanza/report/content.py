@@ -20,6 +20,7 @@ from benanza.results.advise import ModelAdvice
 from benanza.results.explain import ExplainedCall
 from benanza.results.profile import ModelProfile
 from benanza.results.what_if import WhatIf
+from benanza.running.progress import RunProgress, Silent
 from benanza_analyzer.limits.ceilings import PlatformCeilings
 from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.clickhouse.store import Store
@@ -93,6 +94,7 @@ def reported_bounds(
     precisions: Sequence[Precision],
     dims: Mapping[str, int],
     system: str = "",
+    progress: RunProgress | None = None,
 ) -> list[ReportedBound]:
     """The bounds of these models with fusion under the accounting `full`, at these precisions, in
     the order in which both are named.
@@ -113,10 +115,13 @@ def reported_bounds(
         advice_about(profile, profiles, alike.get(profile.model_id, ())) for profile in profiles
     ]
     titles = _titles([stored_bound.bound for stored_bound in stored])
-    return [
-        _reported(stored_bound, title, advised, known, forms)
-        for stored_bound, title in zip(stored, titles, strict=True)
-    ]
+    progress = progress or Silent()
+    progress.stage("asking what bounds would be otherwise", len(stored))
+    found = []
+    for stored_bound, title in zip(stored, titles, strict=True):
+        found.append(_reported(stored_bound, title, advised, known, forms))
+        progress.advance()
+    return found
 
 
 def _in_order(

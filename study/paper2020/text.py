@@ -10,7 +10,8 @@ H200 of 2026 takes a quarter of the V100's time for densenet121, and an eighth f
 Benanza's paper (Li et al., IPDPS 2020) has its results in
 [rai-project/dlperf](https://github.com/rai-project/dlperf). `recordings/nvidia-v100-2019.xz` holds
 what they say of a Tesla V100 about the layers of the nine models of the `onnx` package, at batch 1
-to 32, and of ResNet50-v1 as MXNet wrote it. So a V100 of 2019 can be compared with systems of today:
+to 32, and of ResNet50-v1 as MXNet wrote it. So a V100 of 2019 can be compared with systems of
+today:
 
 ```
 benanza import recordings/nvidia-v100-2019.xz recordings/nvidia-h200.xz

@@ -41,6 +41,11 @@ def folder(argument: str, path: object) -> Path | None:
     return None if path is None else Path(_path(argument, path, "the path of a folder"))
 
 
+def file(argument: str, path: object) -> Path:
+    """A file."""
+    return Path(_path(argument, path, "the path of a file"))
+
+
 def batch_size(argument: str, batch: object) -> int | None:
     """One batch size, or None for the model's own."""
     return None if batch is None else _number(argument, batch)
@@ -59,7 +64,7 @@ def dimensions(argument: str, dims: object) -> dict[str, int]:
     if not isinstance(dims, Mapping):
         raise _refusal(argument, dims, 'a dictionary such as {"sequence": 128}')
     return {
-        _text(f"a name in {argument}", name): _number(f"{argument}[{name!r}]", size, least=0)
+        unicode_text(f"a name in {argument}", name): _number(f"{argument}[{name!r}]", size, least=0)
         for name, size in dims.items()
     }
 
@@ -108,7 +113,7 @@ def swept(dims: object, values: object) -> Swept:
     for name, given in (dims or {}).items():
         argument = f"dims[{name!r}]"
         if isinstance(given, str) and any(sign in given for sign in "+-*/"):
-            derived[_text("a name in dims", name)] = given
+            derived[unicode_text("a name in dims", name)] = given
         elif isinstance(given, str) or _index(given) is not None:
             one[name] = given
         else:
@@ -116,7 +121,7 @@ def swept(dims: object, values: object) -> Swept:
             sizes = tuple(dict.fromkeys(_number(argument, size, least=0) for size in several))
             if not sizes:
                 raise _refusal(argument, given, "at least one size")
-            sweep[_text("a name in dims", name)] = sizes
+            sweep[unicode_text("a name in dims", name)] = sizes
     return Swept(bound(one, values), sweep, derived)
 
 
@@ -128,7 +133,7 @@ def bound(dims: object, values: object) -> dict[str, int]:
     if not isinstance(values, Mapping):
         raise _refusal("values", values, 'a dictionary such as {"sr": 16000}')
     lists = {
-        _text("a name in values", name): _elements(f"values[{name!r}]", held)
+        unicode_text("a name in values", name): _elements(f"values[{name!r}]", held)
         for name, held in values.items()
     }
     try:
@@ -151,11 +156,7 @@ def _elements(argument: str, held: object) -> list[Element]:
 
 def precisions(argument: str, precision: object) -> tuple[Precision, ...]:
     """One precision or several, each once."""
-    choices = get_args(Precision)
-    several = list(_several(argument, precision, _listed(choices)))
-    if not several:
-        raise _refusal(argument, precision, _listed(choices))
-    return tuple(dict.fromkeys(_choice(argument, choice, choices) for choice in several))
+    return _choices(argument, precision, get_args(Precision))
 
 
 def optional_precision(argument: str, precision: object) -> Precision | None:
@@ -173,11 +174,7 @@ def derivation(quantised: object, tensor_parallel: object) -> Derivation:
 
 def quantised_types(argument: str, quantised: object) -> tuple[Quantised, ...]:
     """One type of weights or several, each once."""
-    known = tuple(filter(None, get_args(Quantised)))
-    several = list(_several(argument, quantised, _listed(known)))
-    if not several:
-        raise _refusal(argument, quantised, _listed(known))
-    return tuple(dict.fromkeys(_choice(argument, one, known) for one in several))
+    return _choices(argument, quantised, tuple(filter(None, get_args(Quantised))))
 
 
 def derivations(quantised: object, tensor_parallel: object) -> tuple[Derivation, ...]:
@@ -222,10 +219,11 @@ def switch(argument: str, value: object) -> bool:
 
 def optional_text(argument: str, text: object) -> str | None:
     """Text, or None for what goes without saying."""
-    return None if text is None else _text(argument, text)
+    return None if text is None else unicode_text(argument, text)
 
 
-def _text(argument: str, text: object) -> str:
+def unicode_text(argument: str, text: object) -> str:
+    """Text."""
     if not isinstance(text, str):
         raise _refusal(argument, text, "text")
     try:
@@ -277,6 +275,12 @@ def _index(number: object) -> int | None:
         return operator.index(number)  # type: ignore[arg-type]  # it says what it can't take
     except TypeError:
         return None
+
+
+def _choices(argument: str, given: object, known: tuple[Choice, ...]) -> tuple[Choice, ...]:
+    if not (several := list(_several(argument, given, _listed(known)))):
+        raise _refusal(argument, given, _listed(known))
+    return tuple(dict.fromkeys(_choice(argument, one, known) for one in several))
 
 
 def _choice(argument: str, given: object, choices: tuple[Choice, ...]) -> Choice:

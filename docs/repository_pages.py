@@ -3,12 +3,15 @@
 Pages link to each other as files of the repository, so that they can be read there. In the site,
 those outside of `docs/` are under `repository/`. A link to any other file, such as a source file,
 becomes its text, with the path from the root of the repository; a link to a file that isn't there
-stays, so that a strict build fails.
+stays, so that a strict build fails. Notebooks are pages with what is stored of their outputs.
 """
 
+import json
 import re
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from posixpath import normpath, relpath
+from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -30,6 +33,14 @@ PAGES = (
 )
 """Those outside of `docs/`."""
 
+NOTEBOOKS = (
+    "examples/first-bound.ipynb",
+    "examples/compare-systems.ipynb",
+    "examples/what-if-and-advice.ipynb",
+    "examples/your-own-sql.ipynb",
+)
+"""Those that are pages, too."""
+
 HOME = {"README.md": "index.md"}
 """What tells on the site what a page of the repository tells there."""
 
@@ -41,15 +52,44 @@ _LINKS = re.compile(
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the pages outside of `docs/`."""
+    """Adds the pages outside of `docs/`, and the notebooks."""
     for page in PAGES:
         files.append(File.generated(config, f"{BELOW}/{page}", abs_src_path=str(ROOT / page)))
+    for notebook in NOTEBOOKS:
+        content = markdown_of(json.loads((ROOT / notebook).read_text("utf-8")))
+        files.append(File.generated(config, _page_of(notebook), content=content))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """The page with its links as the site has them."""
     return with_links(markdown, page.file.src_uri)
+
+
+def markdown_of(notebook: dict[str, Any]) -> str:
+    """A notebook of nbformat 4 as Markdown: its cells, and the tables and text that they showed."""
+    return "\n\n".join(part for cell in notebook["cells"] for part in _parts(cell)) + "\n"
+
+
+def _parts(cell: dict[str, Any]) -> Iterator[str]:
+    source = "".join(cell["source"])
+    if cell["cell_type"] != "code":
+        yield source
+        return
+    yield f"```python\n{source}\n```"
+    for output in cell["outputs"]:
+        if output["output_type"] == "stream":
+            yield f"```text\n{''.join(output['text']).rstrip()}\n```"
+        elif shown := "".join(output["data"].get("text/html", ())):
+            plain = re.sub(r"<style.*?</style>", "", shown, flags=re.DOTALL)
+            plain = plain.replace(' border="1" class="dataframe"', "")  # the site has a style
+            # A blank line would end the block that Markdown leaves as it is.
+            lines = [line.strip() for line in plain.splitlines() if line.strip()]
+            yield "\n".join(["<div>", *lines, "</div>"])
+
+
+def _page_of(notebook: str) -> str:
+    return f"{BELOW}/{notebook.removesuffix('.ipynb')}.md"
 
 
 def with_links(markdown: str, page: str) -> str:
@@ -83,4 +123,6 @@ def in_site(path: str) -> str | None:
         return HOME[path]
     if path.startswith(f"{DOCS}/"):
         return path.removeprefix(f"{DOCS}/")
+    if path in NOTEBOOKS:
+        return _page_of(path)
     return f"{BELOW}/{path}" if path in PAGES else None

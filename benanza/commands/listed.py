@@ -57,6 +57,7 @@ SECTIONS: Mapping[str, tuple[Listed, ...]] = {
         ),
         Listed("history", "looking.history", "What moved the bounds of MODEL, and when."),
         Listed("layers", "looking.layers", "The unique layers and groups, and what they cost."),
+        Listed("sql", "looking.sql", "What a statement in SQL returns that asks the store."),
         Listed("tasks", "tasks.tasks", "Which calls of MODEL want a faster kernel, as tasks."),
     ),
     "Share": (
@@ -84,6 +85,7 @@ SECTIONS: Mapping[str, tuple[Listed, ...]] = {
         ),
         Listed("replay", "operating.replay", "Has a service read again what it has read before."),
         Listed("retry", "operating.retry", "Asks for layers again that could not be measured."),
+        Listed("forget", "operating.forget", "Takes each MODEL out of what commands show."),
         Listed(
             "prune",
             "operating.prune",

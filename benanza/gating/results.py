@@ -1,7 +1,7 @@
 """What a gate says."""
 
 from datetime import datetime
-from typing import Literal
+from typing import ClassVar, Literal
 
 from benanza.results.bounds import FailedModel
 from benanza.results.result import Result
@@ -62,6 +62,8 @@ class GatedRun(Document, frozen=True, kw_only=True):
 
 class Gate(Result, frozen=True, kw_only=True):
     """Runs with the limits that they keep or don't, and the models that can't be read."""
+
+    _rows: ClassVar[str] = "runs.checks"
 
     runs: tuple[GatedRun, ...]
     errors: tuple[FailedModel, ...]

@@ -7,10 +7,10 @@ in the store's folder, a file each: they go with the store, and may be deleted a
 
 import shutil
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 from crc32c import crc32c
@@ -114,6 +114,10 @@ class RememberingStore(Store):
             if self._keeps and not (store.seal and store.seal.doubtful):
                 self._answers.put(question, rows)
         return rows
+
+    def answer(self, sql: str, form: str) -> AbstractContextManager[IO[bytes]]:
+        """What a statement of a user returns, which isn't kept, as `Store.answer`."""
+        return self.store().answer(sql, form)
 
     def store(self) -> Store:
         """The store itself, opened if it wasn't."""

@@ -11,17 +11,20 @@ from benanza.suites.results import OF_SUITES
 from benanza_backbone.clickhouse.rows import has_its_own
 from benanza_backbone.event_log.event_log import EventLog
 from benanza_backbone.event_log.readable import events_of
-from benanza_backbone.event_log.standing import standing_measurements
+from benanza_backbone.event_log.standing import (
+    TriedLayer,
+    TriedSystem,
+    standing_checkpoints,
+    standing_tries,
+)
 from benanza_schemas.events import (
     BenchmarkRequested,
     CheckpointIngested,
-    LayerMeasured,
     ModelIngested,
-    System,
 )
 from benanza_schemas.layer import Precision
 from benanza_schemas.times import is_timed
-from benanza_schemas.topics import CHECKPOINTS, GRAPHS, JOBS
+from benanza_schemas.topics import GRAPHS, JOBS
 
 NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -43,14 +46,14 @@ class _Measured:
     `last` is the layer that was measured last, whether it was asked about or not.
     """
 
-    def __init__(self, system: System, asked: Collection[str]) -> None:
+    def __init__(self, system: TriedSystem, asked: Collection[str]) -> None:
         self.system = system
         self._asked = asked
         self.timed: dict[str, bool] = {}
         self.last = ""
         self.last_at = NEVER
 
-    def add(self, event: LayerMeasured) -> None:
+    def add(self, event: TriedLayer) -> None:
         layer = event.fingerprint
         if layer in self._asked:
             self.timed[layer] = self.timed.get(layer, False) or is_timed(event)
@@ -77,7 +80,7 @@ def progress_in_log(log: EventLog, model: str = "") -> Progress:
         layers = jobs
     measured: dict[tuple[str, Precision], _Measured] = {}
     with_jobs: set[tuple[str, Precision]] = set()
-    for _, event in standing_measurements(log):
+    for event in standing_tries(log):
         key = event.system.system_id, event.precision
         measured.setdefault(key, _Measured(event.system, layers)).add(event)
         if event.fingerprint in jobs:
@@ -109,7 +112,7 @@ def waiting_on(method: str, untried: int) -> int:
 
 def _models(log: EventLog) -> Iterator[ModelIngested | CheckpointIngested]:
     """What says of a model that it is ingested; of one before version 10, its graph does."""
-    yield from events_of(log, CHECKPOINTS, CheckpointIngested)
+    yield from standing_checkpoints(log)
     yield from filter(has_its_own, events_of(log, GRAPHS, ModelIngested))
 
 

@@ -17,7 +17,6 @@ from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_backbone.settings import Settings
 from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import Limits, limits_of
-from benanza_ingest.reading.source import fetch
 from benanza_schemas.consumer_groups import (
     CONSUMER_GROUPS,
     OF_SYSTEMS,
@@ -98,6 +97,9 @@ def _with(model: str, limits: Limits, progress_of: Callable[[str], Progress]) ->
     progress = progress_of(model)
     if not model or progress.ingested:
         return progress
+    # Here, since it takes a while to import.
+    from benanza_ingest.reading.source import fetch
+
     try:
         return progress_of(fetch(model, limits).sha256)
     except ModelError as error:

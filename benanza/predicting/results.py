@@ -1,5 +1,7 @@
 """Bounds that are predicted for a GPU on which nothing was measured."""
 
+from typing import ClassVar
+
 from benanza.results.result import Result
 from benanza_backbone.clickhouse.bounds import MissingLayer
 from benanza_backbone.document import Document
@@ -54,6 +56,8 @@ class PredictedBounds(Result, frozen=True, kw_only=True):
     """Bounds that are predicted for the GPU `on`, whose `figures` are of a data sheet or measured,
     and the measured ones that are of no use for that.
     """
+
+    _rows: ClassVar[str] = "predicted"
 
     on: str
     figures: str

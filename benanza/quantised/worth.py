@@ -1,5 +1,7 @@
 """What quantising a model is worth: its bound beside that of what it becomes."""
 
+from typing import ClassVar
+
 from benanza.results.result import Result
 from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.document import Document
@@ -51,6 +53,8 @@ class QuantisationWorths(Result, frozen=True, kw_only=True):
     """What quantising some models is worth. `to_run` are the commands that find the bounds which
     are asked for and aren't known.
     """
+
+    _rows: ClassVar[str] = "worths.products"
 
     worths: tuple[QuantisationWorth, ...]
     to_run: tuple[str, ...]

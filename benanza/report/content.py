@@ -20,6 +20,7 @@ from benanza.results.advise import ModelAdvice
 from benanza.results.explain import ExplainedCall
 from benanza.results.profile import ModelProfile
 from benanza.results.what_if import WhatIf
+from benanza.running.progress import RunProgress, Silent
 from benanza_analyzer.limits.ceilings import PlatformCeilings
 from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.clickhouse.store import Store
@@ -41,8 +42,9 @@ class ReportedBound(NamedTuple):
     `calls` are in the order of the model's layers. `edges` lead between positions of layers.
     `ceilings` are the system's highest rates, None where they aren't known. `measured` is when
     the first and the last of its calls were measured. `runs` are the newest runs by frameworks on
-    the same device, with advice, the fastest first. `forms` are those of the calls by fingerprint;
-    of a call that has none, it isn't known.
+    the same device, with advice, the fastest first. `at_precisions` are the model's whole
+    bounds at other precisions on the same system, in microseconds. `forms` are those of the calls
+    by fingerprint; of a call that has none, it isn't known.
     """
 
     title: str
@@ -54,6 +56,7 @@ class ReportedBound(NamedTuple):
     system: System
     measured: tuple[datetime, datetime]
     what_ifs: tuple[WhatIf, ...]
+    at_precisions: Mapping[Precision, float]
     runs: tuple[ModelAdvice, ...]
     forms: Mapping[str, "CallForm"]
 
@@ -91,6 +94,7 @@ def reported_bounds(
     precisions: Sequence[Precision],
     dims: Mapping[str, int],
     system: str = "",
+    progress: RunProgress | None = None,
 ) -> list[ReportedBound]:
     """The bounds of these models with fusion under the accounting `full`, at these precisions, in
     the order in which both are named.
@@ -101,6 +105,7 @@ def reported_bounds(
         ids = model_ids(store, models, limits_of(settings))
         bounds = store.bounds(ids)
         policy = BoundPolicy(tuple(precisions), system=system)
+        known = matching_bounds(bounds, BoundPolicy((), system=system), dims)
         asked = sorted(matching_bounds(bounds, policy, dims), key=_in_order(ids, precisions))
         stored = [StoredBound.of(store, bound) for bound in asked]
         profiles = profiles_of(store, ids, bounds)
@@ -110,10 +115,13 @@ def reported_bounds(
         advice_about(profile, profiles, alike.get(profile.model_id, ())) for profile in profiles
     ]
     titles = _titles([stored_bound.bound for stored_bound in stored])
-    return [
-        _reported(stored_bound, title, advised, stored, forms)
-        for stored_bound, title in zip(stored, titles, strict=True)
-    ]
+    progress = progress or Silent()
+    progress.stage("asking what bounds would be otherwise", len(stored))
+    found = []
+    for stored_bound, title in zip(stored, titles, strict=True):
+        found.append(_reported(stored_bound, title, advised, known, forms))
+        progress.advance()
+    return found
 
 
 def _in_order(
@@ -161,11 +169,23 @@ def _form(row: Mapping[str, Any]) -> CallForm:
     )
 
 
+def _at_precisions(bound: ModelBound, known: Sequence[ModelBound]) -> dict[Precision, float]:
+    same = bound.model, bound.model_id, bound.system_id
+    return {
+        other.precision: other.sequential_us
+        for other in known
+        if (other.model, other.model_id, other.system_id) == same
+        and other.precision != bound.precision
+        and other.sequential_us
+        and not other.partial
+    }
+
+
 def _reported(
     stored: StoredBound,
     title: str,
     advised: Sequence[ModelAdvice],
-    others: Sequence[StoredBound],
+    known: Sequence[ModelBound],
     forms: Mapping[str, CallForm],
 ) -> ReportedBound:
     bound = stored.bound
@@ -187,7 +207,8 @@ def _reported(
         ceilings=stored.ceilings(),
         system=stored.system.system,
         measured=(min(times), max(times)),
-        what_ifs=what_ifs_of(stored, others).what_ifs,
+        what_ifs=what_ifs_of(stored, ()).what_ifs,
+        at_precisions=_at_precisions(bound, known),
         runs=tuple(sorted(runs, key=lambda run: run.profile.us or 0.0)),
         forms={each: forms[each] for each in sorted(used & forms.keys())},
     )

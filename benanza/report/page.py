@@ -31,10 +31,8 @@ from benanza_schemas.events import Limit
 
 FOLDER = Path(__file__).parent
 
-DAGRE = FOLDER / "vendored" / "dagre.min.js"
-"""dagre 3.1.3 of the npm package @dagrejs/dagre, which lays out graphs, under the MIT licence,
-which is in `dagre.LICENSE` beside it.
-"""
+VENDORED = FOLDER / "vendored"
+"""dagre 3.1.3 of the npm package @dagrejs/dagre, which lays out graphs, and its licence, MIT."""
 
 LIMITS: dict[Limit, str] = {
     "cache": "the bandwidth of the last cache",
@@ -92,7 +90,7 @@ def rendered(template: str, at: datetime | None, **context: object) -> str:
         **context,
         style=_file("style.css"),
         script=Markup("\n").join(map(_file, ("page.js", "table.js", "graph.js"))),
-        scripts={"plotly": packed(get_plotlyjs()), "dagre": packed(DAGRE.read_text("utf-8"))},
+        scripts={"plotly": packed(get_plotlyjs()), "dagre": packed(_dagre())},
         version=version("benanza"),
         commit=built_from(),
         at=at or now(),
@@ -102,6 +100,14 @@ def rendered(template: str, at: datetime | None, **context: object) -> str:
         ladder=ladder.ladder,
         remedies=remedies,
     )
+
+
+def _dagre() -> str:
+    """Its script, which the licence goes with."""
+    code, text = (
+        (VENDORED / name).read_text("utf-8") for name in ("dagre.min.js", "dagre.LICENSE")
+    )
+    return f"/*\n{text}*/\n{code}"
 
 
 def packed(text: str) -> str:

@@ -61,25 +61,33 @@ def of_run(run: ModelAdvice) -> list[ToDo]:
 
 def of_choices(reported: ReportedBound) -> list[ToDo]:
     """What each choice is worth in the bound, most first."""
-    found = [todo for what_if in reported.what_ifs for todo in _of_choice(reported, what_if)]
+    found = [*_of_policies(reported), *_of_precisions(reported)]
     matter = (todo for todo in found if todo.share >= LEAST_SHARE)
     return sorted(matter, key=lambda todo: -todo.saves_us)
 
 
-def _of_choice(reported: ReportedBound, what_if: WhatIf) -> Iterator[ToDo]:
-    if what_if.more_us is None:
+def _of_policies(reported: ReportedBound) -> Iterator[ToDo]:
+    for what_if in reported.what_ifs:
+        if what_if.name in CHOICES and what_if.more_us is not None:
+            saves_us = what_if.more_us - _fusion_us(reported, what_if)
+            do = CHOICES[what_if.name]
+            yield _worth(reported, saves_us, what_if.sequential_us, what_if.name, do)
+
+
+def _of_precisions(reported: ReportedBound) -> Iterator[ToDo]:
+    us = reported.bound.sequential_us
+    if us is None or reported.bound.partial:
         return
-    saves_us = what_if.more_us - _fusion_us(reported, what_if)
-    if what_if.precision != reported.bound.precision:
-        saves_us, do = -saves_us, f"convert the model, or what it is run in, to {what_if.precision}"
-        without_us = what_if.sequential_us + saves_us
-    elif what_if.name in CHOICES:
-        do, without_us = CHOICES[what_if.name], what_if.sequential_us
-    else:
-        return
-    if saves_us > 0:
-        batch = reported.bound.batch
-        yield ToDo(saves_us / batch, saves_us / without_us, what_if.name, do)
+    for precision, other_us in reported.at_precisions.items():
+        do = f"convert the model, or what it is run in, to {precision}"
+        yield _worth(reported, us - other_us, us, f"in {reported.bound.precision}", do)
+
+
+def _worth(
+    reported: ReportedBound, saves_us: float, without_us: float, where: str, do: str
+) -> ToDo:
+    share = saves_us / without_us if without_us else 0.0
+    return ToDo(saves_us / reported.bound.batch, share, where, do)
 
 
 def _fusion_us(reported: ReportedBound, what_if: WhatIf) -> float:

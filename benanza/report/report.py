@@ -6,6 +6,7 @@ from pathlib import Path
 from benanza.report.content import ReportedBound, reported_bounds
 from benanza.report.difference import page_of_difference
 from benanza.report.page import page
+from benanza.running.progress import RunProgress
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
 from benanza_schemas.layer import Precision
@@ -23,6 +24,7 @@ def report(
     system: str = "",
     *,
     difference: bool = False,
+    progress: RunProgress | None = None,
 ) -> int:
     """Writes a report of the bounds of these models, and returns how many bounds are in it.
 
@@ -30,7 +32,7 @@ def report(
     if none has one at these precisions, if there aren't two to compare, and if the file can't be
     written.
     """
-    bounds = reported_bounds(settings, models, precisions, dims, system)
+    bounds = reported_bounds(settings, models, precisions, dims, system, progress)
     if not bounds:
         raise BenanzaError(
             f"no such bound of {', '.join(models)} is known; benanza bounds shows those that are"

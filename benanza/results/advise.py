@@ -1,6 +1,6 @@
 """What would make a model faster in a framework, and what each remedy is worth."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from benanza.results.profile import ModelProfile
 from benanza.results.result import Result
@@ -51,5 +51,7 @@ class ModelAdvice(Document, frozen=True, kw_only=True):
 
 class Advised(Result, frozen=True, kw_only=True):
     """Advice about some models."""
+
+    _rows: ClassVar[str] = "models.advice"
 
     models: tuple[ModelAdvice, ...]

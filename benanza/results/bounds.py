@@ -1,5 +1,7 @@
 """Bounds, those that are known and those that a run found; what moved them; and beside others."""
 
+from typing import ClassVar
+
 from benanza.results.result import Result
 from benanza.results.what_if import WhatIfLayers
 from benanza_backbone.clickhouse.bounds import BoundVersion, ModelBound
@@ -8,6 +10,8 @@ from benanza_backbone.document import Document
 
 class Bounds(Result, frozen=True, kw_only=True):
     """The bounds of some models."""
+
+    _rows: ClassVar[str] = "bounds"
 
     bounds: tuple[ModelBound, ...]
 
@@ -92,6 +96,8 @@ class LowerBounds(Bounds, frozen=True, kw_only=True):
 class History(Result, frozen=True, kw_only=True):
     """The versions of a model's bounds, oldest first."""
 
+    _rows: ClassVar[str] = "history"
+
     history: tuple[BoundVersion, ...]
 
 
@@ -112,6 +118,8 @@ class ComparedBound(Document, frozen=True, kw_only=True):
 
 class Comparison(Result, frozen=True, kw_only=True):
     """Bounds of some models beside others. `beside` says in words what is different there."""
+
+    _rows: ClassVar[str] = "bounds"
 
     beside: str
     bounds: tuple[ComparedBound, ...]

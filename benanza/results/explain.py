@@ -1,5 +1,7 @@
 """Where the time of a bound goes: the calls that it adds up."""
 
+from typing import ClassVar
+
 from benanza.results.result import Result
 from benanza_analyzer.answers.calls import Call
 from benanza_backbone.clickhouse.bounds import ModelBound
@@ -38,5 +40,7 @@ class Explanation(Document, frozen=True, kw_only=True):
 
 class Explanations(Result, frozen=True, kw_only=True):
     """Explanations of some bounds."""
+
+    _rows: ClassVar[str] = "explanations.calls"
 
     explanations: tuple[Explanation, ...]

@@ -1,6 +1,6 @@
 """Layers: those of a model, and those that are known of all models."""
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from benanza.results.result import Result
 from benanza_backbone.document import Document
@@ -55,6 +55,8 @@ class Inspection(Result, frozen=True, kw_only=True):
 
     `parameters` counts each weight once, however many layers read it. `notes` say what was assumed.
     """
+
+    _rows: ClassVar[str] = "layers"
 
     model_id: str
     name: str
@@ -125,5 +127,7 @@ class KnownLayers(Result, frozen=True, kw_only=True):
     """The unique layers and groups of some models, by what their uses take together on the system
     and at the precision where that is the most: most first, and last those without a time.
     """
+
+    _rows: ClassVar[str] = "layers.times"
 
     layers: tuple[KnownLayer, ...]

@@ -1,6 +1,7 @@
 """What the commands for operators have done, and what `status` has found."""
 
 from datetime import datetime
+from typing import ClassVar
 
 from benanza.results.result import Result
 
@@ -49,6 +50,23 @@ class PrunedLog(Result, frozen=True, kw_only=True):
     events: int
     bytes_before: int
     bytes_after: int
+
+
+class ForgottenModel(Result, frozen=True, kw_only=True):
+    """A model that is shown no more: what it was called, its id and its sizes."""
+
+    model: str
+    model_id: str
+    batch: int
+    dims: dict[str, int]
+
+
+class ForgottenModels(Result, frozen=True, kw_only=True):
+    """What `benanza forget` has taken out."""
+
+    _rows: ClassVar[str] = "models"
+
+    models: tuple[ForgottenModel, ...]
 
 
 class SeededLayers(Result, frozen=True, kw_only=True):
@@ -106,6 +124,8 @@ class Status(Result, frozen=True, kw_only=True):
     batch size and choice of dimensions; `layers` the unique layers and groups to be measured.
     Services and dead letters are those of all models.
     """
+
+    _rows: ClassVar[str] = "runners"
 
     log: str
     at_work: bool | None

@@ -2,6 +2,7 @@
 
 import math
 from datetime import datetime
+from typing import ClassVar
 
 from benanza.results.bounds import FailedModel
 from benanza.results.result import Result
@@ -78,6 +79,8 @@ class ModelProfile(Result, frozen=True, kw_only=True):
     known what that takes.
     """
 
+    _rows: ClassVar[str] = "calls"
+
     model: str
     model_id: str
     batch: int
@@ -128,6 +131,8 @@ class ModelProfile(Result, frozen=True, kw_only=True):
 
 class Profiles(Result, frozen=True, kw_only=True):
     """Profiles of some models, and the models that have none."""
+
+    _rows: ClassVar[str] = "profiles"
 
     profiles: tuple[ModelProfile, ...]
     errors: tuple[FailedModel, ...]

@@ -1,5 +1,7 @@
 """What was published, and the models of the zoo, to try it with."""
 
+from typing import ClassVar
+
 from benanza.results.result import Result
 from benanza_backbone.document import Document
 
@@ -33,6 +35,8 @@ class UnpublishedModel(Result, frozen=True, kw_only=True):
 
 class Published(Result, frozen=True, kw_only=True):
     """What was published, and what was not, each in the order in which it was named."""
+
+    _rows: ClassVar[str] = "models"
 
     models: tuple[PublishedModel, ...]
     errors: tuple[UnpublishedModel, ...]

@@ -1,5 +1,7 @@
 """What a bound would be under other policies."""
 
+from typing import ClassVar
+
 from benanza.results.result import Result
 from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.document import Document
@@ -85,6 +87,8 @@ class BatchSizes(Document, frozen=True, kw_only=True):
 
 class WhatIfs(Result, frozen=True, kw_only=True):
     """What some bounds would be, and where there are several, what larger batches are worth."""
+
+    _rows: ClassVar[str] = "models.what_ifs"
 
     models: tuple[ModelWhatIfs, ...]
     batch_sizes: tuple[BatchSizes, ...] = ()

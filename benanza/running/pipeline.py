@@ -25,6 +25,7 @@ from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import EventLog, Record
 from benanza_backbone.event_log.readable import events_of, readable
+from benanza_backbone.event_log.standing import standing_checkpoints
 from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings
 from benanza_dedupe.step import dedupe_step
@@ -46,7 +47,7 @@ from benanza_schemas.events import (
     ModelIngested,
     ModelPublished,
 )
-from benanza_schemas.topics import CHECKPOINTS, DEAD_LETTERS, GRAPHS, JOBS, RESULTS
+from benanza_schemas.topics import DEAD_LETTERS, GRAPHS, JOBS, RESULTS
 
 ROUNDS = 2
 """How often layers are timed again that were timed while the machine was busy."""
@@ -138,7 +139,7 @@ def _publish(
 
 def _checkpoints(log: EventLog) -> Iterator[CheckpointIngested]:
     """All that this version of ingest has made."""
-    return filter(is_current, events_of(log, CHECKPOINTS, CheckpointIngested))
+    return filter(is_current, standing_checkpoints(log))
 
 
 def _ingested(log: EventLog, asked: Iterable[str]) -> dict[str, ModelIngested]:

@@ -1,6 +1,6 @@
 """What generating text takes, by bounds: times to tokens, rates and costs."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from benanza.results.result import Result
 from benanza_backbone.clickhouse.bounds import ModelBound
@@ -75,6 +75,8 @@ class Generation(Result, frozen=True, kw_only=True):
     """All points that have a whole bound. `partial` are those bounds of the step and the prompt
     that lack layers: times by them would be too short. `price_per_hour` is the system's, if given.
     """
+
+    _rows: ClassVar[str] = "points.times"
 
     points: tuple[GenerationPoint, ...]
     partial: tuple[ModelBound, ...]

@@ -1,7 +1,7 @@
 """What a trace that another profiler recorded shows, beside known layers."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import ClassVar, Literal
 
 from benanza.results.result import Result
 from benanza_analyzer.answers.kinds import InefficiencyKind
@@ -135,6 +135,8 @@ class TraceAnswer(Result, frozen=True, kw_only=True):
     that can't be, by what is wrong with them. `published` names the model that
     was published, empty where none was; `model` is one that was asked for.
     """
+
+    _rows: ClassVar[str] = "calls"
 
     file: str
     format: str

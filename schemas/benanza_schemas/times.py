@@ -1,7 +1,30 @@
 """Which variants, and which measurements, have a time that a bound may count."""
 
-from benanza_schemas.events import LayerMeasured, Variant
+from collections.abc import Sequence
+from typing import Protocol
+
+from benanza_schemas.events import Variant
 from benanza_schemas.vocabulary import CacheState, StoppedBy
+
+
+class AttemptedVariant(Protocol):
+    """What of a variant says whether it has a time."""
+
+    @property
+    def failure(self) -> str:
+        """Why it has none."""
+
+    @property
+    def stopped_by(self) -> str:
+        """What ended its timing."""
+
+
+class Attempt(Protocol):
+    """What of a measurement says so: a `LayerMeasured`, or what is read of one."""
+
+    @property
+    def variants(self) -> Sequence[AttemptedVariant]:
+        """All that were tried."""
 
 
 def has_warm_time(variant: Variant) -> bool:
@@ -16,7 +39,7 @@ def time_us(variant: Variant) -> tuple[float, float]:
     return variant.median_us, variant.iqr_us
 
 
-def is_timed(event: LayerMeasured) -> bool:
+def is_timed(event: Attempt) -> bool:
     """Whether the measurement gives its layer a time: warm, or, of a network, interleaved.
 
     A call that was timed interleaved was timed warm before.

@@ -17,6 +17,7 @@ from benanza_schemas.events import (
     LayerMeasured,
     LayerSeen,
     ModelEvaluated,
+    ModelForgotten,
     ModelIngested,
     ModelProfiled,
     ModelPublished,
@@ -85,7 +86,7 @@ KEPT_FOR = {LAYERS: timedelta(days=7), AGENTS: timedelta(days=1)}
 EVENTS: dict[str, tuple[type[Event], ...]] = {
     MODELS: (ModelPublished,),
     GRAPHS: (ModelIngested,),
-    CHECKPOINTS: (CheckpointIngested,),
+    CHECKPOINTS: (CheckpointIngested, ModelForgotten),
     LAYERS: (LayerSeen, LayerKnown),
     JOBS: (BenchmarkRequested,),
     RESULTS: (LayerMeasured, SystemMeasured, RecordingWithdrawn),
@@ -106,7 +107,7 @@ def topic_and_key(event: AnyEvent) -> tuple[str, bytes]:
             return MODELS, event.sha256.encode()
         case ModelIngested():
             return GRAPHS, event.architecture_id.encode()
-        case CheckpointIngested():
+        case CheckpointIngested() | ModelForgotten():
             return CHECKPOINTS, event.model_id.encode()
         case LayerSeen() | LayerKnown():
             return LAYERS, event.fingerprint.encode()

@@ -69,7 +69,7 @@ def test_the_reference_has_the_commands_the_api_and_the_events(site: Path) -> No
     assert 'id="benanza-explain"' in (site / "reference" / "commands.html").read_text("utf-8")
     assert "<code>BENANZA_KAFKA</code>" in (site / "reference" / "settings.html").read_text("utf-8")
     api = (site / "reference" / "api.html").read_text("utf-8")
-    assert 'id="benanza.api.lower_bound"' in api
+    assert 'id="benanza.api.measuring.lower_bound"' in api
     events = (site / "reference" / "schemas.html").read_text("utf-8")
     assert 'id="benanza_schemas.events.measurements.LayerMeasured"' in events
 
@@ -100,10 +100,15 @@ def test_broken_links_fail_the_build(tmp_path: Path) -> None:
         ("gpu.md", "[terms](glossary.md#bounds)", "[terms](glossary.md#bounds)"),
         ("gpu.md", "[how](../CONTRIBUTING.md#test)", "[how](repository/CONTRIBUTING.md#test)"),
         ("extend/region.md", "[how](../../SECURITY.md)", "[how](../repository/SECURITY.md)"),
-        ("gpu.md", "[`benanza/api.py`](../benanza/api.py)", "`benanza/api.py`"),
-        ("gpu.md", "[api.py](../benanza/api.py)", "`benanza/api.py`"),
-        ("gpu.md", "[the API](../benanza/api.py)", "the API (`benanza/api.py`)"),
+        ("gpu.md", "[`benanza/cli.py`](../benanza/cli.py)", "`benanza/cli.py`"),
+        ("gpu.md", "[cli.py](../benanza/cli.py)", "`benanza/cli.py`"),
+        ("gpu.md", "[the API](../benanza/cli.py)", "the API (`benanza/cli.py`)"),
         ("gpu.md", "[start](../README.md)", "[start](index.md)"),
+        (
+            "gpu.md",
+            "[SQL](../examples/your-own-sql.ipynb)",
+            "[SQL](repository/examples/your-own-sql.md)",
+        ),
         ("gpu.md", "[other](../nowhere.py)", "[other](../nowhere.py)"),
         ("gpu.md", "[web](https://example.com/README.md)", "[web](https://example.com/README.md)"),
         ("gpu.md", "`[code](../README.md)`", "`[code](../README.md)`"),

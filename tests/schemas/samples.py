@@ -26,6 +26,7 @@ from benanza_schemas.events import (
     LayerUse,
     Missing,
     ModelEvaluated,
+    ModelForgotten,
     ModelIngested,
     ModelProfiled,
     ModelPublished,
@@ -370,6 +371,7 @@ EVENTS: tuple[AnyEvent, ...] = (
         action="replayed",
         settled_at=NOON,
     ),
+    ModelForgotten(event_id=some_id("3"), model_id=some_id("a"), forgotten_at=NOON),
     RecordingWithdrawn(
         event_id=some_id("2"),
         digest=SHA256,

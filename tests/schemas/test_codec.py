@@ -85,6 +85,7 @@ NEW_IN: dict[int, dict[str, dict[str, Any]]] = {
     18: {"BoundUpdated": {"limited_by": ""}},
     19: {"BoundUpdated": {"attainable_error_us": 0.0}},
     20: {},
+    21: {},
 }
 NEW_VARIANT_FIELDS_IN: dict[int, dict[str, Any]] = {
     2: {"layout_change_us": None},
@@ -172,6 +173,7 @@ def test_there_are_bytes_of_every_event_that_older_versions_had() -> None:
         10: ("CheckpointIngested",),
         13: ("RecordingWithdrawn",),
         20: ("AgentAnnounced", "EvaluationRequested", "EvaluationTaken", "ModelEvaluated"),
+        21: ("ModelForgotten",),
     }
     for version in range(1, SCHEMA_VERSION):
         later = {name for since, names in added.items() if since > version for name in names}
@@ -209,9 +211,9 @@ def test_a_bound_without_figures_is_written_as_null() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(BY_NAME))
-def test_todays_bytes_are_those_of_version_20(name: str) -> None:
+def test_todays_bytes_are_those_of_version_21(name: str) -> None:
     """If this fails, consumers of the version before can't read what is written now."""
-    assert SCHEMA_VERSION == 20
+    assert SCHEMA_VERSION == 21
     assert encode(BY_NAME[name]) == golden(name)
 
 
@@ -378,7 +380,7 @@ def test_an_unknown_kind_of_event_is_refused() -> None:
 def test_a_newer_schema_version_says_to_upgrade() -> None:
     """Before anything else: what else is new in the event can't be told."""
     newer = changed(BY_NAME["ModelPublished"], schema_version=SCHEMA_VERSION + 1, colour="red")
-    with pytest.raises(DecodeError, match=r"schema version 21 is newer than 20.*upgrade"):
+    with pytest.raises(DecodeError, match=r"schema version 22 is newer than 21.*upgrade"):
         decode(newer)
 
 

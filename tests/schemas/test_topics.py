@@ -13,6 +13,7 @@ PLACES = {
     "ModelPublished": ("models", samples.SHA256.encode()),
     "ModelIngested": ("graphs", ONE),
     "CheckpointIngested": ("checkpoints", A),
+    "ModelForgotten": ("checkpoints", A),
     "LayerSeen": ("layers", D),
     "LayerKnown": ("layers", D),
     "BenchmarkRequested": ("jobs", F),

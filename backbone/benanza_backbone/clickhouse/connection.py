@@ -121,6 +121,14 @@ def connected(address: Address, timeout_s: float | None = None) -> Iterator["Cli
         yield client
 
 
+@contextmanager
+def connected_anew(address: Address) -> Iterator["Client"]:
+    """One more client of what is `connected` in this process, with settings of its own."""
+    with errors_mended(address), _client(address, None) as client:
+        client.database = address.database
+        yield client
+
+
 def seal_of(address: Address) -> "FolderSeal | None":
     """The seal of a folder that is `connected` in this process; None for a server."""
     return _SEALS[address.folder] if address.folder else None

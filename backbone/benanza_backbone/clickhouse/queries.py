@@ -216,6 +216,9 @@ FROM sink_offsets FINAL
 WHERE consumer_group = {consumer_group:String}
 """
 
+FORGET: tuple[str, ...] = ("DELETE FROM models WHERE model_id = {model:String}",)
+"""The statement that takes a `model` out of what is shown: the views know models by this table."""
+
 WITHDRAW_MEASUREMENTS = (
     "DELETE FROM measurements WHERE imported_from = {digest:String}",
     # The system stays described: bounds of it, which have no figures now, name it.

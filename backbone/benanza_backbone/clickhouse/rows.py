@@ -24,6 +24,7 @@ from benanza_schemas.events import (
     LayerMeasured,
     LayerSeen,
     ModelEvaluated,
+    ModelForgotten,
     ModelIngested,
     ModelProfiled,
     ModelPublished,
@@ -98,7 +99,7 @@ def rows(event: AnyEvent) -> dict[str, list[Row]]:
             return {"dead_letters": [_dead_letter(event)]}
         case DeadLetterSettled():
             return {"dead_letters": [_settled(event)]}
-        case ModelPublished() | LayerSeen() | LayerKnown():
+        case ModelPublished() | ModelForgotten() | LayerSeen() | LayerKnown():
             return {}
         case AgentAnnounced() | EvaluationRequested():
             return {}

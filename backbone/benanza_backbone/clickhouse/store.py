@@ -6,10 +6,10 @@
 import re
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from datetime import UTC, datetime
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 import msgspec
 
@@ -34,6 +34,7 @@ from benanza_backbone.clickhouse.queries import (
     BEATEN_BOUNDS,
     BOUND_VERSIONS,
     FAILED_LAYERS,
+    FORGET,
     LAYERS_WITH_JOBS,
     LEAST_KNOWN,
     MEASURING_SYSTEMS,
@@ -43,6 +44,7 @@ from benanza_backbone.clickhouse.queries import (
     WITHDRAW_MEASUREMENTS,
     WITHDRAW_RUNS,
 )
+from benanza_backbone.clickhouse.reading import answer
 from benanza_backbone.clickhouse.refused_data import unfit_refused
 from benanza_backbone.clickhouse.rows import (
     PARTS_OF_ARCHITECTURES,
@@ -56,7 +58,13 @@ from benanza_backbone.closing import Closing
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import Partition
 from benanza_backbone.telemetry import STORE_INSERT_DURATION
-from benanza_schemas.events import MOST_LEAST_KNOWN, AnyEvent, ModelIngested, RecordingWithdrawn
+from benanza_schemas.events import (
+    MOST_LEAST_KNOWN,
+    AnyEvent,
+    ModelForgotten,
+    ModelIngested,
+    RecordingWithdrawn,
+)
 from benanza_schemas.layer import Accounting
 
 if TYPE_CHECKING:
@@ -116,16 +124,18 @@ class Store(Closing):
         """Stores events. After the return they survive the death of the process.
 
         Repeated events do no harm: each counts once. A model that is ingested again replaces the
-        former one. A withdrawal takes back what stands before it, not what comes after it. If this
-        raises, some of the events may be stored: insert all of them again.
+        former one. A withdrawal takes back what stands before it, not what comes after it, and so
+        does that a model is forgotten. If this raises, some of the events may be stored: insert all
+        of them again.
         Raises `RefusedDataError` if there is one among them that can't be stored: then the others
         can be, without it.
         """
-        for _, group in groupby(events, lambda event: isinstance(event, RecordingWithdrawn)):
+        takes_back = (RecordingWithdrawn, ModelForgotten)
+        for _, group in groupby(events, lambda event: isinstance(event, takes_back)):
             part = list(group)
             for event in part:
-                if isinstance(event, RecordingWithdrawn):
-                    self._withdraw(event)
+                if isinstance(event, RecordingWithdrawn | ModelForgotten):
+                    self._take_back(event)
             self._insert_events(part)
 
     def _insert_events(self, events: Sequence[AnyEvent]) -> None:
@@ -199,11 +209,15 @@ class Store(Closing):
                 statement = f"DELETE FROM {table} WHERE architecture_id IN {{models:Array(String)}}"
                 self._client.command(statement, parameters={"models": before})
 
-    def _withdraw(self, event: RecordingWithdrawn) -> None:
-        """Deletes what was imported from the file."""
-        parameters = {"digest": event.digest, "model": event.model_id}
+    def _take_back(self, event: RecordingWithdrawn | ModelForgotten) -> None:
+        """Deletes what was imported from the file, or the model's names."""
+        parameters = {"model": event.model_id}
+        statements = FORGET
+        if isinstance(event, RecordingWithdrawn):
+            parameters["digest"] = event.digest
+            statements = WITHDRAW_RUNS if event.model_id else WITHDRAW_MEASUREMENTS
         with errors_mended(self._address):
-            for statement in WITHDRAW_RUNS if event.model_id else WITHDRAW_MEASUREMENTS:
+            for statement in statements:
                 self._client.command(statement, parameters=parameters)
 
     def open_dead_letters(self) -> dict[tuple[str, str], int]:
@@ -243,6 +257,10 @@ class Store(Closing):
         with errors_mended(self._address):
             result = self._client.query(sql, parameters=dict(parameters or {}))
             return list(result.named_results())
+
+    def answer(self, sql: str, form: str) -> AbstractContextManager[IO[bytes]]:
+        """What a user's statement returns in one of ClickHouse's formats, as `reading.answer`."""
+        return answer(self._address, sql, form)
 
     def bounds(
         self,

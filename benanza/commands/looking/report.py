@@ -1,5 +1,6 @@
 """`benanza report`: what is known of models, as one HTML file."""
 
+import sys
 from pathlib import Path
 
 import click
@@ -61,6 +62,7 @@ def report(
       benanza report zoo:resnet50 zoo:vgg19 --precision fp16 --diff
       benanza report zoo:resnet50 --precision fp32,fp16 --diff -o precisions.html
     """
+    from benanza.render.progress import progress_on
     from benanza.render.units import plural
 
     try:
@@ -68,7 +70,9 @@ def report(
     except ImportError as error:  # images of services do without what draws
         raise BenanzaError(f"a report can't be drawn here: {error}; install it") from error
     what = models, precisions, dict(dims)
-    written = write_report(
-        settings_of(data), *what, price_per_hour, out, system, difference=difference
-    )
+    where = price_per_hour, out, system
+    with progress_on(sys.stderr) as progress:
+        written = write_report(
+            settings_of(data), *what, *where, difference=difference, progress=progress
+        )
     click.echo(f"{plural(written, 'bound')} in {out}")

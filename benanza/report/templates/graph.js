@@ -113,7 +113,7 @@ function drawGraph(place, graph, table, showCall) {
   function boxOf(box, at) {
     const kinds = ["box", box.critical && "critical", box.heat > 0.45 && "hot", box.again && "again"];
     const made = drawing("g", {
-      class: kinds.filter(Boolean).join(" "), tabindex: 0, role: "button",
+      class: kinds.filter(Boolean).join(" "), tabindex: -1, role: "button",
       "aria-label": `${box.label}, ${box.us.toFixed(2)} microseconds`,
       transform: `translate(${at.x - WIDTH / 2},${at.y - HEIGHT / 2})`,
       style: `--heat: ${(100 * box.heat).toFixed(0)}%`,
@@ -133,7 +133,11 @@ function drawGraph(place, graph, table, showCall) {
     };
     made.addEventListener("click", follow);
     made.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" || event.key === " ") { event.preventDefault(); follow(); }
+      const steps = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 };
+      if (event.key in steps) boxes[boxes.findIndex((each) => each.made === made) + steps[event.key]]?.made.focus();
+      else if (event.key === "Enter" || event.key === " ") follow();
+      else return;
+      event.preventDefault();
     });
     return made;
   }
@@ -150,6 +154,8 @@ function drawGraph(place, graph, table, showCall) {
     }
     boxes = [...shown].map(([number, box]) => ({ box, made: boxOf(box, layout.node(String(number))) }));
     svg.append(...boxes.map(({ made }) => made));
+    // The other boxes are reached by the keys with arrows.
+    boxes[0]?.made.setAttribute("tabindex", 0);
     drawn.replaceChildren(svg);
     svg.dataset.width = width;
     const room = drawn.clientWidth - 4;

@@ -19,6 +19,20 @@ function csv(table) {
   return lines.map((line) => line.map(quoted).join(",")).join("\n") + "\n";
 }
 
+// What a table on the page holds as it is shown.
+function saveShown(table) {
+  const line = (row) => [...row.cells].map((cell) => cell.textContent.trim());
+  const [head, ...rows] = [...table.rows].map(line);
+  const columns = head.map((title) => ({ title }));
+  save(fileName(document.title, `${table.dataset.csv}.csv`), "text/csv", csv({ columns, rows }));
+}
+
+for (const table of document.querySelectorAll("table[data-csv]")) {
+  const button = element("button", { type: "button" }, "Save CSV");
+  button.addEventListener("click", () => saveShown(table));
+  (table.closest(".wide") ?? table).after(element("div", { class: "buttons" }, button));
+}
+
 function details(row, columns, left = () => true) {
   const list = element("dl");
   columns.forEach((column, place) => {

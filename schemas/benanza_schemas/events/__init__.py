@@ -54,6 +54,7 @@ from benanza_schemas.events.models import (
     InlineModel,
     LayerSummary,
     LayerUse,
+    ModelForgotten,
     ModelIngested,
     ModelPublished,
 )
@@ -88,6 +89,7 @@ AnyEvent = (
     ModelPublished
     | ModelIngested
     | CheckpointIngested
+    | ModelForgotten
     | LayerSeen
     | LayerKnown
     | BenchmarkRequested
@@ -144,6 +146,7 @@ __all__ = [
     "Microseconds",
     "Missing",
     "ModelEvaluated",
+    "ModelForgotten",
     "ModelIngested",
     "ModelProfiled",
     "ModelPublished",

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from benanza_schemas.events.derivation import Derivation, Quantised
-from benanza_schemas.events.event import Event
+from benanza_schemas.events.event import Event, TimedEvent
 from benanza_schemas.layer import Kind
 from benanza_schemas.limits import (
     MOST_ITEMS,
@@ -20,6 +20,7 @@ from benanza_schemas.limits import (
     Positive,
     Reason,
     Sha256,
+    Time,
     Whole,
 )
 
@@ -184,3 +185,17 @@ class CheckpointIngested(Event, frozen=True, kw_only=True):
     published_id: MaybeHash = ""
     quantised: Quantised = ""
     tensor_parallel: Positive = 1
+
+
+class ModelForgotten(TimedEvent, frozen=True, kw_only=True):
+    """A model at one batch size is shown no more, until it is published again. Topic `checkpoints`,
+    key `model_id`.
+
+    It takes back each `CheckpointIngested` of the model that stands before it; events of one key
+    keep their order in every log. Layers and what was measured of them stay, and so do other models
+    of the same architecture. What was ingested before version 10 is shown again by a store that is
+    made anew: it has no such event.
+    """
+
+    model_id: Hash
+    forgotten_at: Time

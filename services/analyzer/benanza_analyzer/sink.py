@@ -24,6 +24,7 @@ from benanza_schemas.events import (
     EvaluationTaken,
     LayerMeasured,
     ModelEvaluated,
+    ModelForgotten,
     ModelIngested,
     ModelProfiled,
     ModelWitnessed,
@@ -85,7 +86,7 @@ def sink_step(log: EventLog, store: Store, clock: Clock) -> Step:
 
     takes = (
         *(ModelIngested, CheckpointIngested, BenchmarkRequested, SystemMeasured, LayerMeasured),
-        *(BoundUpdated, ModelWitnessed, ModelProfiled, RecordingWithdrawn),
+        *(BoundUpdated, ModelWitnessed, ModelProfiled, RecordingWithdrawn, ModelForgotten),
         *(EvaluationTaken, ModelEvaluated, DeadLetter, DeadLetterSettled),
     )
     return Step(

@@ -43,6 +43,7 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     # Else an answer's body waits 40 ms for the client to acknowledge its headers.
     disable_nagle_algorithm = True
+    folder: str
     engine: Any
     engine_lock = threading.Lock()
     authorization: str
@@ -68,6 +69,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def _run(self, sql: bytes, query: dict[str, str]) -> bytes:
         bound = {k.removeprefix("param_"): v for k, v in query.items() if k.startswith("param_")}
+        if "readonly" in query:
+            return self._read(sql, query)
         self.engine.query(f"USE {query.get('database', 'default')}")
         for setting in SETTINGS:
             value = query.get(setting)
@@ -81,16 +84,24 @@ class Handler(BaseHTTPRequestHandler):
             self.engine.query(f"{insert[1].decode()} FROM INFILE '{rows.name}' FORMAT Native")
         return b""
 
+    def _read(self, sql: bytes, query: dict[str, str]) -> bytes:
+        """On a connection of its own: it may never write again."""
+        with chdb.connect(self.folder) as reading:  # type: ignore[no-untyped-call]
+            reading.query(f"USE {query.get('database', 'default')}")
+            reading.query(f"SET readonly = {query['readonly']}")
+            answer: bytes = reading.query(sql, "TabSeparated").bytes()
+        return answer
+
     def _unknown(self, query: dict[str, str], sql: bytes) -> str:
         """What of a request is not understood here; empty if all of it is."""
         encoding = self.headers.get("Content-Encoding", "identity")
         if encoding != "identity":
             return f"Content-Encoding {encoding}: say compress=false"
-        known = {"database", "query", *SETTINGS, *IN_VAIN}
+        known = {"database", "query", "readonly", *SETTINGS, *IN_VAIN}
         for name in query:
             if name not in known and not name.startswith("param_"):
                 return f"Setting {name}"
-        if INSERT_WITH_ROWS.match(sql) and not INSERT.match(sql):
+        if "readonly" not in query and INSERT_WITH_ROWS.match(sql) and not INSERT.match(sql):
             return "An INSERT whose rows aren't in the format Native, on the lines behind it"
         return ""
 
@@ -121,6 +132,7 @@ class Handler(BaseHTTPRequestHandler):
 
 def main() -> None:
     folder, user, password, *port = sys.argv[1:]
+    Handler.folder = folder
     Handler.engine = chdb.connect(folder)  # type: ignore[no-untyped-call] # chdb has no types
     Handler.authorization = "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
     server = ThreadingHTTPServer(("127.0.0.1", int(port[0]) if port else 0), Handler)

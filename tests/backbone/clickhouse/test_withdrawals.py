@@ -17,6 +17,7 @@ from benanza_schemas.events import (
     AnyEvent,
     Ceiling,
     LayerMeasured,
+    ModelForgotten,
     RecordingWithdrawn,
     SystemMeasured,
     Variant,
@@ -25,6 +26,7 @@ from benanza_schemas.events import (
 from benanza_schemas.layer import Precision
 from tests.backbone.sample_events import (
     BOUNDS,
+    CHECKPOINT,
     CONV_ID,
     CONV_MEASURED,
     MODEL,
@@ -201,3 +203,16 @@ def test_the_history_says_that_a_withdrawal_moved_a_bound(store: Store) -> None:
     store.insert([MODEL, SYSTEM_MEASURED, replace(BOUNDS[-1], cause=event.event_id), event])
     (version,) = store.history(MODEL_ID)
     assert version.moved_by == "withdrawal"
+
+
+def test_a_forgotten_model_is_shown_again_once_it_is_ingested_again(store: Store) -> None:
+    forgotten = ModelForgotten(
+        event_id="e" * 32, model_id=CHECKPOINT.model_id, forgotten_at=after(9)
+    )
+    store.insert([MODEL, CHECKPOINT, *BOUNDS])
+    before = store.bounds([CHECKPOINT.name])
+    assert before
+    store.insert([CHECKPOINT, forgotten])
+    assert store.bounds([CHECKPOINT.name]) == []
+    store.insert([forgotten, CHECKPOINT])
+    assert store.bounds([CHECKPOINT.name]) == before

@@ -25,6 +25,8 @@ MISTAKES: tuple[tuple[str, str], ...] = (
     ("explain a b", "b"),
     ("import", "FILE"),
     ("tasks x", "--out"),
+    ("sql", "SQL"),
+    ("sql SHOW -o tables.csv", "--format csv"),
     # Values of options.
     ("run x --precision fp61", "fp16"),
     ("bounds --precision half", "fp16"),
@@ -62,6 +64,7 @@ MISTAKES: tuple[tuple[str, str], ...] = (
     (f"bounds --data {FOLDER}/nowhere", "benanza run MODEL"),
     (f"explain zoo:squeezenet --data {FOLDER}/nowhere", "benanza run MODEL"),
     (f"status --data {FOLDER}/nowhere", "benanza run MODEL"),
+    (f"sql SHOW --data {FOLDER}/nowhere", "benanza run MODEL"),
     ("import nowhere.xz", "nowhere.xz"),
     (f"import {FOLDER}/text.onnx", "text.onnx"),
     (f"run --spec {FOLDER}/broken.json", "benanza spec"),

@@ -68,6 +68,15 @@ def test_choices_are_advice_where_there_is_no_run(bounds: Sequence[ReportedBound
     assert "No framework's run of them is known." in overall(bounds)
 
 
+def test_a_faster_precision_is_a_choice(bounds: Sequence[ReportedBound]) -> None:
+    us = bounds[0].bound.sequential_us or 0.0
+    reported = bounds[0]._replace(at_precisions={"bf16": us / 2, "fp32": us * 2})
+    (todo,) = (todo for todo in of_choices(reported) if todo.where == "in fp16")
+    assert todo.saves_us == pytest.approx(us / 2)
+    assert todo.share == pytest.approx(0.5)
+    assert todo.do.endswith("to bf16")
+
+
 def test_what_heuristics_cost_is_told_without_what_fusion_is_worth(
     bounds: Sequence[ReportedBound],
 ) -> None:

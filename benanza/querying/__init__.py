@@ -1,0 +1,1 @@
+"""SQL of a user, and tables for pandas."""

@@ -207,13 +207,14 @@ def test_a_monitor_finds_every_service_under_its_name(manifests: list[Manifest])
 
 
 def test_the_alerts_are_those_of_prometheus(tmp_path: Path) -> None:
-    runbooks = {"prometheusRules": {"enabled": True, "runbooks": "https://git.example/benanza/blob/main/"}}
+    base = "https://git.example/benanza/blob/main/"
+    runbooks = {"prometheusRules": {"enabled": True, "runbooks": base}}
     (rules,) = of_kind("PrometheusRule", chart(tmp_path, KAFKA, runbooks)).values()
     found = [rule for group in rules["spec"]["groups"] for rule in group["rules"]]
     for rule in found:
         address = rule["annotations"]["runbook_url"]
-        rule["annotations"]["runbook_url"] = address.removeprefix("https://git.example/benanza/blob/main/")
-        assert address.startswith("https://git.example/benanza/blob/main/docs/operating.md#")
+        rule["annotations"]["runbook_url"] = address.removeprefix(base)
+        assert address.startswith(f"{base}docs/operating.md#")
     assert found == RULES
 
 

@@ -52,22 +52,22 @@ def main(agent: int) -> None:
     """Answers requests over this file descriptor until the other side closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the agent to act on.
     end_with_the_parent()
-    answers = Answers()
+    worker = EvaluationWorker()
     while True:
         try:
             request = asked.decode(frames.receive(agent, MOST_BYTES))
         except EOFError:
             return
-        frames.send(agent, encoder.encode(answers.to(request)))
+        frames.send(agent, encoder.encode(worker.answer(request)))
 
 
-class Answers:
+class EvaluationWorker:
     """Answers requests, and keeps the last evaluation for its trace."""
 
     def __init__(self) -> None:
         self._exports: Callable[[], str] = lambda: "nothing was evaluated before"
 
-    def to(self, request: Asked) -> Answered:
+    def answer(self, request: Asked) -> Answered:
         match request:
             case DescribeFrameworks():
                 return _described(request.frameworks)

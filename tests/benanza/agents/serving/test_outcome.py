@@ -20,7 +20,7 @@ from benanza.agents.serving.messages import (
     answered,
     encoder,
 )
-from benanza.agents.serving.worker import Answers, InFile, evaluated_in_file
+from benanza.agents.serving.worker import EvaluationWorker, InFile, evaluated_in_file
 from benanza.evaluating.request import EvaluationRequest, Seeds
 from benanza.onnxruntime.framework import OnnxRuntimeFramework
 from benanza.spans.of_requests import on_system
@@ -99,10 +99,10 @@ def test_its_trace_is_within_that_of_its_request(
     with collecting() as collector:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.address)
         monkeypatch.setenv("OTEL_SERVICE_NAME", "agents")
-        answers = Answers()
-        answers.to(in_file(event, path))
+        evaluating = EvaluationWorker()
+        evaluating.answer(in_file(event, path))
         assert collector.spans() == []
-        assert answers.to(ExportTrace()) == TraceExported()
+        assert evaluating.answer(ExportTrace()) == TraceExported()
     spans = collector.spans()
     assert {span.trace_id.hex() for span in spans} == {event.event_id}
     ids = {span.span_id for span in spans}
@@ -139,9 +139,9 @@ def test_what_goes_wrong_in_an_export_is_its_answer(monkeypatch: pytest.MonkeyPa
     run = SimpleNamespace(evaluation=SimpleNamespace(system=system()))
     outcome = EvaluationOutcome({"p50_us": 1.0})
     monkeypatch.setattr(worker, "evaluated_in_file", lambda _: InFile(outcome, run))
-    answers = Answers()
-    answers.to(EvaluateModel(requested(system()), "", 0, 0, 0))
-    assert answers.to(ExportTrace()) == TraceExported("ValueError: no number")
+    evaluating = EvaluationWorker()
+    evaluating.answer(EvaluateModel(requested(system()), "", 0, 0, 0))
+    assert evaluating.answer(ExportTrace()) == TraceExported("ValueError: no number")
 
 
 RELU = """
@@ -186,6 +186,6 @@ def test_a_long_failure_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
         "evaluated_in_file",
         lambda request: InFile(EvaluationOutcome(failure="f" * 10_000)),
     )
-    answer = Answers().to(EvaluateModel(requested(system()), "", 0, 0, 0))
+    answer = EvaluationWorker().answer(EvaluateModel(requested(system()), "", 0, 0, 0))
     assert answer == ModelWasEvaluated({}, "", "f" * 8_192)
     assert decoded(encoder.encode(answer), answered) == answer

@@ -137,7 +137,7 @@ def _remove_left_journals(folder: Path, prefix: str) -> None:
 def _started(process: int) -> float:
     """When it did, in Unix time; infinity if there is no such process."""
     try:
-        return Process(process).create_time()
+        return float(Process(process).create_time())
     except (NoSuchProcess, OverflowError):
         return inf
 

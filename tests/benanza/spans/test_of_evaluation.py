@@ -86,7 +86,7 @@ def test_kernels_are_within_their_calls_whatever_the_clock_of_the_gpu_says(tmp_p
     late = ObservedRun(seen.start_us + call_us, call_us, (call,))
     for observed in (late, late._replace(start_us=seen.start_us - call_us)):
         looked = LookedAt("kernels", [answered], [observed], 1.0, (0.0, 1.0, 2.0))
-        trace = evaluation_trace(found._replace(look=lambda looked=looked: [looked]), TRACE_ID)
+        trace = evaluation_trace(found._replace(look=[looked].copy), TRACE_ID)
         exported(trace)
         slices(trace)
         assert names_within(trace, "Conv") == [["first", "second"]]

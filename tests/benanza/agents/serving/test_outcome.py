@@ -3,6 +3,7 @@
 from math import inf, nan
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 import onnx
@@ -136,7 +137,7 @@ def test_what_goes_wrong_in_an_export_is_its_answer(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(worker, "export_asked", fails)
     monkeypatch.setattr("benanza.spans.of_evaluation.evaluation_trace", lambda *_: None)
-    run = SimpleNamespace(evaluation=SimpleNamespace(system=system()))
+    run: Any = SimpleNamespace(evaluation=SimpleNamespace(system=system()))
     outcome = EvaluationOutcome({"p50_us": 1.0})
     monkeypatch.setattr(worker, "evaluated_in_file", lambda _: InFile(outcome, run))
     evaluating = EvaluationWorker()

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
         profile,
         publish,
         query,
-        report,
         status,
         trace,
         what_if,
         what_if_quantised,
+        write_report,
     )
     from benanza_backbone.errors import BenanzaError
 
@@ -44,11 +44,11 @@ __all__ = [
     "profile",
     "publish",
     "query",
-    "report",
     "status",
     "trace",
     "what_if",
     "what_if_quantised",
+    "write_report",
 ]
 
 

@@ -5,7 +5,7 @@ What takes long to import is imported where it is used, so that `import benanza`
 
 from benanza.api.answers import advise, explain, generation, what_if, what_if_quantised
 from benanza.api.common import ModelSource, Values
-from benanza.api.files import import_recording, inspect, publish, query, report, trace
+from benanza.api.files import import_recording, inspect, publish, query, trace, write_report
 from benanza.api.known import bounds, compare, history, layers, status
 from benanza.api.measuring import evaluate, gate, lower_bound, profile
 from benanza_backbone.errors import BenanzaError
@@ -29,9 +29,9 @@ __all__ = [
     "profile",
     "publish",
     "query",
-    "report",
     "status",
     "trace",
     "what_if",
     "what_if_quantised",
+    "write_report",
 ]

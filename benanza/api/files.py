@@ -133,7 +133,7 @@ def import_recording(file: str | os.PathLike[str], *, data: ModelSource | None =
 
 
 @in_turn
-def report(
+def write_report(
     model: ModelSource | Sequence[ModelSource],
     out: str | os.PathLike[str] = "report.html",
     *,
@@ -149,10 +149,10 @@ def report(
     `benanza report`. Raises `BenanzaError` for one that can't be, if no such bound is known, and if
     the file can't be written.
     """
-    from benanza.report.report import report as write_report
+    from benanza.report.report import report
 
     file = arguments.file("out", out)
-    write_report(
+    report(
         load(arguments.folder("data", data)),
         arguments.model_texts("model", model),
         arguments.precisions("precision", precision) if precision else (),

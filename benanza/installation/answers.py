@@ -115,9 +115,11 @@ class RememberingStore(Store):
                 self._answers.put(question, rows)
         return rows
 
-    def answer(self, sql: str, form: str) -> AbstractContextManager[IO[bytes]]:
+    def answer(
+        self, sql: str, form: str, most_rows: int | None = None
+    ) -> AbstractContextManager[IO[bytes]]:
         """What a statement of a user returns, which isn't kept, as `Store.answer`."""
-        return self.store().answer(sql, form)
+        return self.store().answer(sql, form, most_rows)
 
     def store(self) -> Store:
         """The store itself, opened if it wasn't."""

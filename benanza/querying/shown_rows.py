@@ -16,6 +16,8 @@ MOST_ROWS = 10_000
 """More are for programs."""
 
 _FORM = "JSONCompactStringsEachRowWithNamesAndTypes"
+_NULL = "ᴺᵁᴸᴸ"
+"""What stands in this format for null, of any type."""
 
 
 class Rows(NamedTuple):
@@ -32,7 +34,7 @@ def first_rows(settings: Settings, sql: str) -> Rows:
 
     Raises `BenanzaError` as `known_store` and `Store.answer` do.
     """
-    with known_store(settings) as store, store.answer(sql, _FORM) as answer:
+    with known_store(settings) as store, store.answer(sql, _FORM, MOST_ROWS + 1) as answer:
         lines: Iterable[list[str]] = map(json.loads, answer)
         titles, types, *rows = islice(lines, MOST_ROWS + 3)
     return Rows(titles, types, rows[:MOST_ROWS], more=len(rows) > MOST_ROWS)
@@ -61,8 +63,8 @@ def _is_number(type_: str) -> bool:
     return plain.startswith(("Int", "UInt", "Float", "Decimal"))
 
 
-def _cell(text: str | None, type_: str) -> str:
+def _cell(text: str, type_: str) -> str:
     """The cell, a float by its first six digits, and nothing for what is null."""
-    if text is None:
+    if text == _NULL:
         return ""
     return f"{float(text):.6g}" if "Float" in type_ and _is_number(type_) else text

@@ -1,5 +1,6 @@
 """What holds for every command: help, errors, exit statuses, a quick start."""
 
+import pkgutil
 import re
 import subprocess
 import sys
@@ -124,6 +125,12 @@ def test_importing_the_package_needs_none_of_them_either() -> None:
 def test_the_package_exports_what_it_says() -> None:
     assert set(benanza_package.__all__) <= set(dir(benanza_package))
     assert all(hasattr(benanza_package, name) for name in benanza_package.__all__)
+
+
+def test_what_the_package_exports_is_no_submodule() -> None:
+    """Else the submodule takes the name's place as soon as anything imports it."""
+    modules = {module.name for module in pkgutil.iter_modules(benanza_package.__path__)}
+    assert modules.isdisjoint(benanza_package.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         benanza_package.nonsense  # noqa: B018
 

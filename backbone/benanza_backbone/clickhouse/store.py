@@ -258,9 +258,11 @@ class Store(Closing):
             result = self._client.query(sql, parameters=dict(parameters or {}))
             return list(result.named_results())
 
-    def answer(self, sql: str, form: str) -> AbstractContextManager[IO[bytes]]:
+    def answer(
+        self, sql: str, form: str, most_rows: int | None = None
+    ) -> AbstractContextManager[IO[bytes]]:
         """What a user's statement returns in one of ClickHouse's formats, as `reading.answer`."""
-        return answer(self._address, sql, form)
+        return answer(self._address, sql, form, most_rows)
 
     def bounds(
         self,

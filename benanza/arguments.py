@@ -86,6 +86,13 @@ def ratio(argument: str, given: object) -> float | None:
     return found
 
 
+def time(argument: str, given: object) -> datetime | None:
+    """A time; None where none is given."""
+    if given is not None and not isinstance(given, datetime):
+        raise _refusal(argument, given, "a datetime")
+    return given
+
+
 def file_or_time(argument: str, given: object) -> Path | datetime | None:
     """The path of a file, or a time; None where neither is given."""
     if given is None or isinstance(given, datetime):

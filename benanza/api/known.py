@@ -76,7 +76,8 @@ def bounds(
     settings = load(arguments.folder("data", data))
     bound = arguments.bound(dims, values)
     if on is None:
-        return shown(known_bounds(settings, models, policy, bound, at))
+        time = arguments.time("at", at)
+        return shown(known_bounds(settings, models, policy, bound, time))
     from benanza.predicting.known import known_predictions
     from benanza.predicting.specification import read_specification
 
@@ -175,7 +176,7 @@ def compare(
         arguments.bound(dims, values),
         None,
         Other(
-            at=other_at,
+            at=arguments.time("other_at", other_at),
             precision=arguments.optional_precision("other_precision", other_precision),
             system=arguments.unicode_text("other_system", other_system),
         ),

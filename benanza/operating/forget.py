@@ -34,13 +34,12 @@ def forget_models(
     reached; and as `known_store` does. Then nothing is forgotten.
     """
     with known_store(settings) as store:
-        ids = model_ids(store, models, limits_of(settings))
-        known = store.query(_MODELS, {"models": ids})
+        ids = {model: set(model_ids(store, [model], limits_of(settings))) for model in models}
+        known = store.query(_MODELS, {"models": sorted(set().union(*ids.values()))})
     meant = [row for row in known if has_dims(dims, batch=row["batch"], dims=row["dims"])]
-    if not meant:
-        raise BenanzaError(
-            f"{', '.join(models)} has no such sizes; leave out --batch, --dim and --value"
-        )
+    for model in models:
+        if ids[model].isdisjoint(row["model_id"] for row in meant):
+            raise BenanzaError(f"{model} has no such sizes; leave out --batch, --dim and --value")
     time = now()
     with configured_log(settings) as log:
         log.append(

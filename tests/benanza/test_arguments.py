@@ -46,6 +46,15 @@ def test_dims(function: Callable[..., Any], dims: object, complaint: str) -> Non
     assert str(refused.value).startswith(complaint)
 
 
+def test_times() -> None:
+    bounds: Callable[..., Any] = benanza.bounds
+    compare: Callable[..., Any] = benanza.compare
+    with pytest.raises(benanza.BenanzaError, match=r"^at can't be '2026-01-01'; give a datetime$"):
+        bounds(at="2026-01-01")
+    with pytest.raises(benanza.BenanzaError, match=r"^other_at can't be 5; give a datetime$"):
+        compare(other_at=5)
+
+
 @pytest.mark.parametrize(
     ("values", "complaint"),
     [

@@ -53,9 +53,9 @@ def answer(
 ) -> Iterator[IO[bytes]]:
     """What a statement returns, in one of ClickHouse's formats, to be read bit by bit.
 
-    It is all there before the first byte is read: in a temporary file, or on the server. In
-    this process, the engine writes `most_rows` at most, if they are given. Raises `BenanzaError` if the statement writes or is
-    wrong, or as `connected` does.
+    It is all there before the first byte is read: in a temporary file, or on the server. The engine
+    in this process writes no more than `most_rows`, if they are given. Raises `BenanzaError` if the
+    statement writes or is wrong, or as `connected` does.
     """
     with ExitStack() as held:
         held.enter_context(errors_mended(address))
@@ -133,7 +133,8 @@ def _mended(client: "Client", *, is_users: bool = False) -> Iterator[None]:
 def _text(error: "ClickHouseError", client: "Client", *, is_users: bool) -> str | None:
     """What a user is told of a statement; None if the error isn't the statement's."""
     code = getattr(error, "code", None)
-    said = str(error).rpartition("DB::Exception: ")[2].strip()
+    said = str(error).partition("DB::Exception: ")[2].strip()
+    said = re.sub(r"^(Code: \d+\. DB::Exception: )+", "", said)
     if code is None or not said:
         return None
     if code == _READONLY:

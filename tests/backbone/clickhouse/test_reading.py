@@ -30,6 +30,7 @@ REFUSED = (
     ("SELECT nothing_like_it FROM current_bounds", "; DESCRIBE TABLE lists columns"),
     ("SELECT * FROM curent_bounds", "did you mean benanza.current_bounds?"),
     ("SELECT * FROM nothing_like_it", "the views are beaten_bounds, best_measurements, "),
+    ("SELECT CAST(1 AS Lorry)", "Unknown data type family: Lorry"),
     ("SELEC 1", "can't be read at '1' (position 7)"),
     ("SELECT 1\n AS", "(line 2, col 4)"),
 )
@@ -80,6 +81,7 @@ def test_a_statement_that_is_wrong_or_writes_has_one_line(
         pass
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
+    assert "DB::Exception" not in str(refused.value)
     assert asked.query("EXISTS TABLE models")[0]["result"] == 1
     assert asked.offsets("a") == {}
 

@@ -79,7 +79,7 @@ def evaluation_run(
     looked: list[LookedAt] = []
     if looks and batches:
         batch = max(batches, key=lambda batch: len(batch.queries)).answered.ran_as
-        model = whole_model(content, batch, request.dims, limits)
+        model = partial(whole_model, content, batch, request.dims, limits)
         looked += look(framework, model, request.precision, pipeline, batch)
     return EvaluationRun(evaluation, batches, looked)
 

@@ -106,7 +106,7 @@ def _export(requested: EvaluationRequested, run: "EvaluationRun") -> None:
     from benanza.spans.of_evaluation import SpanPlace, evaluation_trace
 
     around = on_system(requested.event_id, run.evaluation.system.system_id)
-    place = SpanPlace(span_id(around), around)
+    place = SpanPlace(span_id(around, run.evaluation.evaluated_at.isoformat()), around)
     try:
         export_asked(evaluation_trace(run, requested.event_id, place), os.environ)
     except BenanzaError as error:

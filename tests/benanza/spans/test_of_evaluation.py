@@ -12,7 +12,7 @@ from benanza.evaluating.request import EvaluationRequest, Scenario
 from benanza.profiling.framework import ObservedRun
 from benanza.render.load.trace import trace_lines
 from benanza.spans.looking import REQUESTS, LookedAt
-from benanza.spans.of_evaluation import MOST_REQUESTS, evaluation_trace
+from benanza.spans.of_evaluation import MOST_SAMPLES, evaluation_trace
 from benanza.spans.trace import SpanTrace
 from benanza_ingest.limits import Limits
 from benanza_schemas.events import FrameworkCall, FrameworkKernel
@@ -63,7 +63,7 @@ def test_an_evaluation_is_one_trace_down_to_the_framework_s_calls(tmp_path: Path
     runs = [span.name for span in trace.spans if span.parent == trace.spans[0].span_id]
     assert runs == ["under load", "looked at layers"]
     requests = names_within(trace, "under load")
-    assert requests == [["request"] * min(MOST_REQUESTS, len(found.batches))]
+    assert requests == [["request"] * min(MOST_SAMPLES, len(found.batches))]
     assert set(map(tuple, names_within(trace, "request"))) == {("queueing", "batch")}
     steps = {("pre-processing", "call", "post-processing")}
     assert set(map(tuple, names_within(trace, "batch"))) == steps

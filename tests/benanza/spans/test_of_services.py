@@ -29,7 +29,7 @@ MODEL = "squeezenet"
 
 
 def trace_of(log: EventLog) -> SpanTrace:
-    (found,) = service_traces(log, MODEL)
+    (found,) = service_traces(log, [MODEL])
     return found
 
 
@@ -77,7 +77,7 @@ def test_status_writes_it_and_says_how_long_it_took(data: Path, tmp_path: Path) 
     asked = ["status", "zoo:squeezenet", "--data", str(data), "--trace", str(path)]
     done = CliRunner().invoke(cli, asked)
     assert done.exit_code == 0
-    assert "publish to bound: squeezenet, the first full bound after " in done.stderr
+    assert "services: squeezenet, the first full bound after " in done.stderr
     assert path.read_bytes().startswith(b'{"traceEvents":[{')
     done = CliRunner().invoke(cli, ["status", "--data", str(data), "--trace", str(path)])
     assert "--trace is of a MODEL: name one" in done.stderr

@@ -36,9 +36,13 @@ class TraceOutput:
         if self.path is None or not self.told:
             return
         part = self.path.with_name(f"{self.path.name}.part")
+        content = perfetto(self.told)
         try:
-            part.write_bytes(perfetto(self.told))
-            part.replace(self.path)
+            if self.path.exists() and not self.path.is_file():  # such as /dev/stdout
+                self.path.write_bytes(content)
+            else:
+                part.write_bytes(content)
+                part.replace(self.path)
         except OSError as error:
             raise unwritable(self.path, error) from error
 

@@ -83,7 +83,7 @@ class ServiceRecords(NamedTuple):
         for seen in written(log, LAYERS, LayerSeen, layers).values():
             owners.setdefault(seen.event.fingerprint, seen)
         jobs = written(log, JOBS, BenchmarkRequested, layers).values()
-        results, before_ns = _results(log, layers)
+        results, before_ns = results_of(log, layers)
         return cls(
             published=written(log, MODELS, ModelPublished, {each.sha256 for each in models}),
             graphs=_by(graphs.values(), lambda graph: graph.architecture_id),
@@ -105,7 +105,7 @@ def _by(
     return found
 
 
-def _results(
+def results_of(
     log: EventLog, layers: Collection[str]
 ) -> tuple[Sequence[Written[LayerMeasured]], Mapping[str, int]]:
     """The results of these layers, and of each, by its id, when the runner wrote the one before, of

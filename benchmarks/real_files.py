@@ -51,7 +51,7 @@ benchmarks.real_files` writes the table and what is missing.
   kernels for it, of which ONNX Runtime has few on a CPU. *run* is the median of the file's own runs
   in ONNX Runtime before and after its layers were measured. *ratio* is that divided by the bound.
 - Where a run was faster than the bound, both were measured again, up to four times in all
-  (*rounds*), and the lowest bound stands beside the fastest run.
+  (*rounds*), and the lowest bound is compared with the fastest run.
 
 | file | package | sizes | layers | read | measured | bound, µs | run, µs | least | ratio | rounds |
 |---|---|---|---|---|---|---|---|---|---|---|"""
@@ -92,7 +92,7 @@ def looked_at(file: Listed, data: Path) -> Row:
     """Reads, measures and runs a file. What goes wrong is part of the row.
 
     Where a run is faster than the bound, both are measured again, up to `ROUNDS` times in all, and
-    the lowest bound stands beside the fastest run: on a shared machine, either may have been
+    the lowest bound is compared with the fastest run: on a shared machine, either may have been
     measured in slow minutes.
     """
     try:

@@ -10,7 +10,8 @@ H200 of 2026 takes a quarter of the V100's time for densenet121, and an eighth f
 Benanza's paper (Li et al., IPDPS 2020) has its results in
 [rai-project/dlperf](https://github.com/rai-project/dlperf). `recordings/nvidia-v100-2019.xz` holds
 what they say of a Tesla V100 about the layers of the nine models of the `onnx` package, at batch 1
-to 32, and of ResNet50-v1 as MXNet wrote it. So a V100 of 2019 stands beside systems of today:
+to 32, and of ResNet50-v1 as MXNet wrote it. So a V100 of 2019 can be compared with systems of
+today:
 
 ```
 benanza import recordings/nvidia-v100-2019.xz recordings/nvidia-h200.xz
@@ -28,7 +29,7 @@ and which benchmarks belong to no layer.
 
 - The clone has all benchmarks of ResNet50-v1 and MobileNet-v2 below `results/`, by algorithm. The
   files with those of all models, `results/Tesla_V100-SXM2-16GB/1.json` to `32.json`, are too large
-  for some copies of the repository, and were not to be had. In their stead stands what the
+  for some copies of the repository, and were not available. Instead there is what the
   published look-up found in them for each of the 30 models (`assets/benchinfo`): the fastest
   benchmark of each layer, so that what other algorithms take isn't known. Layers that are not there
   have the benchmarks below `results/`, if any has their sizes; so have all in fp16.

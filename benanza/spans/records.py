@@ -90,7 +90,10 @@ class ServiceRecords(NamedTuple):
             owners=owners,
             jobs=_by(jobs, lambda job: job.fingerprint),
             results=_by(results, lambda result: result.fingerprint),
-            moved_ns={each.event.event_id: each.at_ns for each in (*graphs.values(), *results)},
+            moved_ns={
+                **{identity: graph.at_ns for identity, graph in graphs.items()},
+                **{result.event.event_id: result.at_ns for result in results},
+            },
             before_ns=before_ns,
             bounds=_by(_bounds_of(log, architectures), lambda bound: bound.architecture_id),
         )

@@ -44,7 +44,7 @@ campaign: $(CAMPAIGNS)  ## some hours of examples, faults, poison and damage
 
 campaign-examples: $(STAMP)
 	$(BIN)/python -m pytest -m 'hypothesis and not (alone or gpu)' \
-		--numprocesses 2 --dist worksteal --hypothesis-profile many --timeout 3600
+		--numprocesses 2 --dist worksteal --hypothesis-profile many --hypothesis-seed=$(SEED) --timeout 3600
 
 campaign-simulation: $(STAMP)
 	$(BIN)/python -m tests.simulation --seeds 10000 --from $(SEED)0000

@@ -15,7 +15,8 @@ def write_holder(lock: Path) -> None:
 
 def holder(lock: Path) -> str:
     """The process that has the lock, for people: its id, and its command where it is ours and can
-    be seen from here, as `process 17 (benanza run zoo:resnet50)`.
+    be seen from here, as `process 17 (benanza run zoo:resnet50)`. One that has ended left its id
+    behind, and another has the lock.
     """
     import psutil  # where somebody has it already
 
@@ -25,8 +26,12 @@ def holder(lock: Path) -> str:
     if not written.isdecimal():
         return "another process"
     command: list[str] = []
-    with suppress(psutil.Error, OverflowError):
+    try:
         command = psutil.Process(int(written)).cmdline()
+    except (psutil.NoSuchProcess, OverflowError):
+        return "another process"
+    except psutil.Error:
+        pass
     ours = [number for number, word in enumerate(command) if Path(word).name == PROGRAM]
     if not ours:
         return f"process {written}"

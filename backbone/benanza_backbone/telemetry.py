@@ -60,7 +60,7 @@ PROCESS_DURATION = Histogram(
 )
 RECORD_AGE = Histogram(
     "benanza_record_age_seconds",
-    "From when a record was appended to when all that follows from it was, but for dedupe's",
+    "Age of a record when all that follows from it was appended; dedupe has none",
     ["service", "topic"],
     buckets=SECONDS,
     registry=REGISTRY,

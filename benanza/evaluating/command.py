@@ -31,7 +31,7 @@ def evaluate(
     tell: Tell | None = None,
 ) -> EvaluatedModel:
     """Runs the model under the scenario, appends what comes of it to the log, and sets that beside
-    its bound where one is known. With `tell`, also looks into a few requests, and gives it the
+    its bound where one is known. With `tell`, then looks into a few requests, and gives it the
     trace of all. Raises `BenanzaError` as `evaluated` does, without LoadGen, and if the log or the
     store can't be used.
     """
@@ -42,12 +42,12 @@ def evaluate(
         raise BenanzaError(
             f"LoadGen can't be loaded: {error}; say: pip install 'benanza[evaluate]'"
         ) from error
-    run = evaluation_run(request, source, limits_of(settings), looks=tell is not None)
+    run = evaluation_run(request, source, limits_of(settings))
     stored = _stored(run.evaluation)
-    if tell is not None:
-        tell(evaluation_trace(run, stored.evaluation_id))
     with configured_log(settings) as log:
         log.append([as_message(stored)])
+    if tell is not None:
+        tell(evaluation_trace(run, stored.evaluation_id))
     with known_store(settings) as store:
         return beside(store, run.evaluation)
 

@@ -1,6 +1,6 @@
 """Runs a model in a framework under the load of a scenario."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -33,12 +33,12 @@ SERVICE_S = 0.3
 
 class EvaluationRun(NamedTuple):
     """An evaluation with what a trace is made of: the batches that were answered under load, and
-    the requests that were looked into after that.
+    `look`, which looks into a few requests when it is called.
     """
 
     evaluation: Evaluation
     batches: Sequence[AnsweredBatch] = ()
-    looked: Sequence[LookedAt] = ()
+    look: Callable[[], Iterable[LookedAt]] = tuple
 
 
 def evaluated(
@@ -51,13 +51,13 @@ def evaluated(
     What can't be run is an evaluation with its `failure`. Raises `BenanzaError` if there is no such
     framework, and if the model can't be fetched, is none, or has no batch size of 1.
     """
-    return evaluation_run(request, source, limits or Limits(), looks=False).evaluation
+    return evaluation_run(request, source, limits or Limits()).evaluation
 
 
 def evaluation_run(
-    request: EvaluationRequest, source: SampleSource | None, limits: Limits, *, looks: bool
+    request: EvaluationRequest, source: SampleSource | None, limits: Limits
 ) -> EvaluationRun:
-    """As `evaluated`; with `looks`, a few requests are looked into afterwards."""
+    """As `evaluated`, with what its trace is made of."""
     framework = framework_named(request.framework)
     fetch = FetchedOnce()
     run = RunRequest((request.model,), batch_sizes=(1,), dims=request.dims)
@@ -76,11 +76,14 @@ def evaluation_run(
         return EvaluationRun(msgspec.structs.replace(evaluation, failure=str(error)))
     by = busy_between(before, machine_load()).by
     evaluation = msgspec.structs.replace(evaluation, slowed_by=" and ".join(by))
-    looked: list[LookedAt] = []
-    if looks and batches:
+    if not batches:
+        return EvaluationRun(evaluation)
+
+    def looked() -> Iterable[LookedAt]:
         batch = max(batches, key=lambda batch: len(batch.queries)).answered.ran_as
         model = partial(whole_model, content, batch, request.dims, limits)
-        looked += look(framework, model, request.precision, pipeline, batch)
+        return look(framework, model, request.precision, pipeline, batch)
+
     return EvaluationRun(evaluation, batches, looked)
 
 

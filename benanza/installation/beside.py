@@ -98,8 +98,8 @@ def _store_of_copies(settings: Settings, folder: Path) -> Iterator[Store]:
                 records = sum(log.waiting(NOBODY, CONSUMER_GROUPS[SINK].topics).values())
                 if not is_copied and records > MOST_REREAD:
                     raise BenanzaError(
-                        f"{folder} is in use by {holder(folder / connection.LOCK_FILE)}; "
-                        "try again when it has ended"
+                        f"{settings.data} is in use by {_who(settings, folder)}, and a store would "
+                        f"be filled from {records} records; try again when it has ended"
                     )
                 log.copy_to(copy.event_log)
             seal(copy.event_log)
@@ -110,6 +110,14 @@ def _store_of_copies(settings: Settings, folder: Path) -> Iterator[Store]:
             ) from error
         with current_store(copy) as store:
             yield store
+
+
+def _who(settings: Settings, folder: Path) -> str:
+    """The process that keeps the store from being copied: where nobody has that, it isn't made yet,
+    by whoever has the data folder.
+    """
+    lock = folder / connection.LOCK_FILE
+    return holder(lock if _is_taken(lock) else settings.data / LOCK_FILE)
 
 
 def copy_store(folder: Path, target: Path) -> bool:

@@ -31,17 +31,19 @@ class SpanPlace(NamedTuple):
 def evaluation_trace(
     run: EvaluationRun, trace_id: str, place: SpanPlace | None = None
 ) -> SpanTrace:
-    """The trace, which stands on that of the model's bound; `place` is the root's by default.
+    """Looks into a few requests, and makes the trace, which stands on that of the model's bound;
+    `place` is the root's by default.
 
     Each run is within the root: the one under load, in which nobody looked, and one for each level.
     Requests are within their runs, a batch is within the first of its requests, with its steps; the
     framework's calls are within the step `call`, and kernels within calls.
     """
+    levels = list(run.look())
     clock = _Clock.now()
     place = place or SpanPlace(span_id(trace_id))
     runs = [
         *_under_load(run, place.span_id, clock),
-        *(_looked(looked, place.span_id, clock) for looked in run.looked),
+        *(_looked(looked, place.span_id, clock) for looked in levels),
     ]
     root = _root(run.evaluation, place, runs, clock)
     spans = [span._replace(parent=span.parent or root.span_id) for each in runs for span in each]

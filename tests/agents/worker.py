@@ -43,7 +43,7 @@ def _outcome(request: EvaluateModel) -> EvaluationOutcome:
         return EvaluationOutcome({"slept_s": float(sleep_s)})
     from benanza.agents.serving.worker import evaluated_in_file
 
-    return evaluated_in_file(request)
+    return evaluated_in_file(request).outcome
 
 
 def _note(what: str, of: str) -> None:

@@ -22,9 +22,12 @@ def test_what_nobody_wrote_names_nobody(tmp_path: Path, content: bytes) -> None:
     assert holder(tmp_path / "missing") == "another process"
 
 
-def test_a_process_that_has_ended_or_never_was_is_its_id(tmp_path: Path) -> None:
-    (tmp_path / "lock").write_text("9" * 30)
-    assert holder(tmp_path / "lock") == f"process {'9' * 30}"
+def test_a_process_that_has_ended_or_never_was_is_not_named(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pass
+    for written in (str(ended.pid), "9" * 30):
+        (tmp_path / "lock").write_text(written)
+        assert holder(tmp_path / "lock") == "another process"
 
 
 def test_one_of_ours_is_named_by_its_command_in_one_short_line(tmp_path: Path) -> None:

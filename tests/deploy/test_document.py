@@ -14,7 +14,6 @@ from benanza_backbone.model_sources import BucketSource
 from benanza_schemas.topics import JOBS, LAYERS, MODELS, PARTITIONS
 from tests.deploy.compose import COMPOSE, ROOT, SERVICES
 from tests.deploy.image import Dockerfile
-from tests.deploy.test_prometheus import RULES
 
 TEXT = (ROOT / "docs" / "deploying.md").read_text("utf-8")
 EXAMPLES = list(map(yaml.safe_load, re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)))
@@ -104,11 +103,6 @@ def test_each_runner_of_a_machine_is_a_target_of_prometheus() -> None:
     first = int(Dockerfile(ROOT / SERVICES["runner-gpu"]["build"]["dockerfile"]).last("EXPOSE"))
     runners = environments_of(gpus, first, {}).values()
     assert ports == [runner["BENANZA_METRICS_PORT"] for runner in runners]
-
-
-def test_every_alert_has_its_first_thing_to_do() -> None:
-    for rule in RULES:
-        assert rule["alert"] in TEXT, rule["alert"]
 
 
 @pytest.mark.parametrize(

@@ -144,19 +144,41 @@ def test_pods_reach_only_what_they_need(tmp_path: Path) -> None:
     fetching = {
         "settings": {
             "BENANZA_KAFKA": "one:9093,other:9094",
-            "BENANZA_MODEL_SOURCES": "https://zoo.example",
-        }
+            "BENANZA_MODEL_SOURCES": "https://zoo.example,http://near:8080/a:1, http://other,s3://m",
+            "AWS_ENDPOINT_URL": "http://minio:9000",
+        },
+        "networkPolicies": {"models": {"ports": [443, 8443]}},
     }
     found = reached(chart(tmp_path, fetching, gpus()))
     kafka = {9093, 9094}
     assert found.pop("analyzer") == kafka | {8123}
-    assert found.pop("ingest") == found.pop("agent") == kafka | {443}
+    models = {443, 8443, 8080, 80, 9000}
+    assert found.pop("ingest") == found.pop("agent") == kafka | models
     assert set(found) == {"dedupe", "runner", "runner-h100", "runner-h200", "topics-1"}
     assert all(ports == kafka for ports in found.values())
 
 
-def test_from_no_source_nothing_is_fetched(manifests: list[Manifest]) -> None:
-    assert reached(manifests)["ingest"] == {9092}
+def test_from_no_source_nothing_is_fetched(manifests: list[Manifest], tmp_path: Path) -> None:
+    files = {"settings": {**KAFKA["settings"], "BENANZA_MODEL_SOURCES": "file:///models"}}
+    for each in (manifests, chart(tmp_path, files)):
+        assert reached(each)["ingest"] == {9092}
+
+
+def test_all_pods_have_the_volumes_and_the_account_of_the_values(tmp_path: Path) -> None:
+    mount = {"name": "authority", "mountPath": "/etc/kafka", "readOnly": True}
+    volume = {"name": "authority", "secret": {"secretName": "kafka-authority"}}
+    own = {"volumes": [volume], "volumeMounts": [mount], "serviceAccountName": "models"}
+    # An empty setting stands for itself, too.
+    settings = {"settings": {**KAFKA["settings"], "BENANZA_LOG_FORMAT": ""}}
+    found = chart(tmp_path, settings, own)
+    for each in (*of_kind("Deployment", found).values(), *of_kind("Job", found).values()):
+        validate(each, OLDEST, strict=True)
+        pod = each["spec"]["template"]["spec"]
+        assert pod["serviceAccountName"] == "models"
+        assert [name["name"] for name in pod["volumes"]].count("authority") == 1
+        assert mount in pod["containers"][0]["volumeMounts"]
+    (shared,) = of_kind("ConfigMap", found).values()
+    assert shared["data"]["BENANZA_LOG_FORMAT"] == ""
 
 
 def test_only_metrics_may_be_asked_for(manifests: list[Manifest]) -> None:
@@ -185,13 +207,14 @@ def test_a_monitor_finds_every_service_under_its_name(manifests: list[Manifest])
 
 
 def test_the_alerts_are_those_of_prometheus(tmp_path: Path) -> None:
-    runbooks = {"prometheusRules": {"enabled": True, "runbooks": "https://docs.example/"}}
+    base = "https://git.example/benanza/blob/main/"
+    runbooks = {"prometheusRules": {"enabled": True, "runbooks": base}}
     (rules,) = of_kind("PrometheusRule", chart(tmp_path, KAFKA, runbooks)).values()
     found = [rule for group in rules["spec"]["groups"] for rule in group["rules"]]
     for rule in found:
         address = rule["annotations"]["runbook_url"]
-        rule["annotations"]["runbook_url"] = address.removeprefix("https://docs.example/")
-        assert address.startswith("https://docs.example/docs/operating.md#")
+        rule["annotations"]["runbook_url"] = address.removeprefix(base)
+        assert address.startswith(f"{base}docs/operating.md#")
     assert found == RULES
 
 
@@ -236,6 +259,7 @@ def test_other_settings_start_the_pods_again(manifests: list[Manifest], tmp_path
     ("values", "said"),
     [
         ({}, "BENANZA_KAFKA"),
+        ({"settings": {"BENANZA_KAFKA": "one:9092,other"}}, "BENANZA_KAFKA"),
         ({**KAFKA, "replicaCount": 2}, "replicaCount"),
         ({**KAFKA, "services": {"runer": {"replicas": 2}}}, "runer"),
         ({**KAFKA, "gpus": {"h200": {"replicas": 2}}}, "product"),

@@ -127,20 +127,34 @@ def test_runners_on_a_cpu_that_share_a_data_folder_keep_journals_apart(
 def test_journals_of_runners_that_were_killed_are_removed(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And nothing else: not those of processes that run, nor what only begins alike."""
+    """Also where another process has the id since; and nothing else: not those of processes that
+    run or of other hosts, nor what only begins alike.
+    """
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(runtimes, "IsolatedRuntime", lambda *_, **__: None)
     monkeypatch.setattr(runtimes, "device", lambda: "cpu")
+    monkeypatch.setattr(runtimes, "gethostname", lambda: "a-host.a/b")
+    prefix = f"{runtimes.CPU_JOURNAL}a-host.a_b-"
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:
         pass
-    names = (f"{ended.pid}-a_1", f"{os.getppid()}-a_1", "abc", f"{ended.pid}-a.txt")
-    left, *kept = (tmp_path / f"{runtimes.CPU_JOURNAL}{name}" for name in names)
-    linked = tmp_path / f"{runtimes.CPU_JOURNAL}{ended.pid}-link"
+    names = (
+        f"{prefix}{ended.pid}-a_1",
+        f"{prefix}{os.getpid()}-before",
+        f"{prefix}{os.getpid()}-a_1",
+        f"{prefix}abc",
+        f"{prefix}{ended.pid}-a.txt",
+        f"{runtimes.CPU_JOURNAL}a-host-{ended.pid}-a_1",
+        f"{runtimes.CPU_JOURNAL}{ended.pid}-a_1",
+    )
+    left, before, *kept = (tmp_path / name for name in names)
+    linked = tmp_path / f"{prefix}{ended.pid}-link"
     linked.symlink_to(kept[0])
-    for path in (left, *kept):
+    for path in (left, before, *kept):
         path.touch()
+    os.utime(before, (0, 0))
     runtimes.open_onnxruntime(settings)
     assert not left.exists()
+    assert not before.exists()
     assert all(path.exists() for path in (*kept, linked))
-    (own,) = tmp_path.glob(f"{runtimes.CPU_JOURNAL}{os.getpid()}-*")
+    (own,) = set(tmp_path.glob(f"{prefix}{os.getpid()}-*")) - set(kept)
     assert own.read_bytes() == b""

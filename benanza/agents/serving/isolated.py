@@ -1,8 +1,10 @@
 """Evaluations in processes of their own, which may crash, hang or run out of memory."""
 
+import logging
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from time import monotonic
 
 from benanza.agents.core import EvaluationOutcome
 from benanza.agents.serving.messages import (
@@ -11,11 +13,14 @@ from benanza.agents.serving.messages import (
     Asked,
     DescribeFrameworks,
     EvaluateModel,
+    ExportTrace,
     FrameworksDescribed,
     ModelWasEvaluated,
+    TraceExported,
     answered,
     encoder,
 )
+from benanza.spans.exporting import is_on
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.worker.process import WorkerError, WorkerProcess
 from benanza_ingest.limits import Limits
@@ -23,6 +28,8 @@ from benanza_runner.isolation.device_turn import LONGEST_TURN_S
 from benanza_runner.isolation.isolated_runtime import SECRET
 from benanza_runner.reasons import short_reason
 from benanza_schemas.events import EvaluationRequested
+
+log = logging.getLogger(__name__)
 
 WORKER_MODULE = "benanza.agents.serving.worker"
 
@@ -43,14 +50,20 @@ def evaluate_apart(
     """Evaluates the model in this file in a process that inherits these file descriptors.
 
     However the process ends, that is an outcome. It runs `module`, which answers as `worker` does.
+    Where OpenTelemetry's variables ask for it, the process exports the trace after that, and
+    whatever goes wrong then is a warning.
     """
     request = EvaluateModel(
         requested, str(path), limits.model_bytes, limits.nodes, limits.tensor_elements
     )
-    try:
-        answer = _asked(request, LONGEST_TURN_S, files, module)
-    except WorkerError as error:
-        return EvaluationOutcome(failure=_ending(error))
+    until = monotonic() + LONGEST_TURN_S
+    with _started(files, module) as worker:
+        try:
+            answer = _asked(worker, request, LONGEST_TURN_S)
+        except WorkerError as error:
+            return EvaluationOutcome(failure=_ending(error))
+        if is_on(os.environ):
+            _export(worker, max(0.0, until - monotonic()))
     if not isinstance(answer, ModelWasEvaluated):
         return EvaluationOutcome(failure=f"the process answered with a {type(answer).__name__}")
     return EvaluationOutcome(answer.figures, answer.report, answer.failure)
@@ -62,20 +75,33 @@ def described_apart(frameworks: Sequence[str]) -> FrameworksDescribed:
     Raises `BenanzaError` if they can't be asked.
     """
     try:
-        answer = _asked(DescribeFrameworks(tuple(frameworks)), DESCRIBE_S)
+        with _started() as worker:
+            answer = _asked(worker, DescribeFrameworks(tuple(frameworks)), DESCRIBE_S)
     except WorkerError as error:
         raise BenanzaError(f"the frameworks here can't be described: {_ending(error)}") from error
     assert isinstance(answer, FrameworksDescribed)
     return answer
 
 
-def _asked(
-    request: Asked, seconds: float, files: Sequence[int] = (), module: str = WORKER_MODULE
-) -> Answered:
+def _export(worker: WorkerProcess, seconds: float) -> None:
+    try:
+        answer = _asked(worker, ExportTrace(), seconds)
+    except WorkerError as error:
+        why = str(error)
+    else:
+        why = answer.failure if isinstance(answer, TraceExported) else type(answer).__name__
+    if why:
+        log.warning("the trace of an evaluation was not exported: %s", why)
+
+
+def _started(files: Sequence[int] = (), module: str = WORKER_MODULE) -> WorkerProcess:
     # What reads models that others name needs none of the agent's passwords.
     told = {name: value for name, value in os.environ.items() if not name.startswith(SECRET)}
-    with WorkerProcess(module, told, files=files) as worker:
-        return worker.ask(encoder.encode(request), answered, seconds, MOST_BYTES)
+    return WorkerProcess(module, told, files=files)
+
+
+def _asked(worker: WorkerProcess, request: Asked, seconds: float) -> Answered:
+    return worker.ask(encoder.encode(request), answered, seconds, MOST_BYTES)
 
 
 def _ending(error: WorkerError) -> str:

@@ -33,6 +33,18 @@ class EvaluateModel(msgspec.Struct, frozen=True, tag=True):
     tensor_elements: int
 
 
+class ExportTrace(msgspec.Struct, frozen=True, tag=True):
+    """Look into a few requests of the evaluation before, and export its trace. It is answered with
+    `TraceExported`.
+    """
+
+
+class TraceExported(msgspec.Struct, frozen=True, tag=True):
+    """That it was, or why not."""
+
+    failure: Reason = ""
+
+
 class ModelWasEvaluated(msgspec.Struct, frozen=True, tag=True):
     """What came of it, as in `core.EvaluationOutcome`, in what an event of it can hold."""
 
@@ -41,8 +53,8 @@ class ModelWasEvaluated(msgspec.Struct, frozen=True, tag=True):
     failure: Reason
 
 
-Asked = DescribeFrameworks | EvaluateModel
-Answered = FrameworksDescribed | ModelWasEvaluated
+Asked = DescribeFrameworks | EvaluateModel | ExportTrace
+Answered = FrameworksDescribed | ModelWasEvaluated | TraceExported
 
 MOST_BYTES = 2 * MAX_EVENT_BYTES
 

@@ -10,11 +10,13 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from importlib.metadata import entry_points
+from math import inf
 from pathlib import Path
+from socket import gethostname
 from stat import S_ISREG
 from tempfile import gettempdir, mkstemp
 
-from psutil import pid_exists
+from psutil import NoSuchProcess, Process
 
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
@@ -41,7 +43,8 @@ JOURNAL = "cuda-variants-running"
 
 CPU_JOURNAL = "benanza-cpu-variants-running-"
 """How files begin that say so on a CPU, where several runners may share a data folder: each has one
-of its own, while its process lasts. The process's id follows.
+of its own, while its process lasts. The host's name follows, which a container has of its own, and
+the process's id.
 """
 
 MOST_TRIES = 5
@@ -109,24 +112,34 @@ def open_onnxruntime(settings: Settings) -> Opened:
 
 
 def _own_journal() -> Path:
-    _remove_left_journals(Path(gettempdir()))
-    file, name = mkstemp(prefix=f"{CPU_JOURNAL}{os.getpid()}-")
+    # Hosts and containers may share a folder, and can't see each other's processes.
+    prefix = f"{CPU_JOURNAL}{re.sub(r'[^A-Za-z0-9.-]', '_', gethostname())}-"
+    _remove_left_journals(Path(gettempdir()), prefix)
+    file, name = mkstemp(prefix=f"{prefix}{os.getpid()}-")
     os.close(file)
     atexit.register(Path(name).unlink, missing_ok=True)
     return Path(name)
 
 
-def _remove_left_journals(folder: Path) -> None:
-    """Those of processes of this user that were killed. One whose process's id was given to another
-    process since stays until that has ended.
+def _remove_left_journals(folder: Path, prefix: str) -> None:
+    """Those of processes of this host and user that were killed, also where another process has the
+    id since, as in a container that starts again.
     """
-    for path in folder.glob(f"{CPU_JOURNAL}*"):
-        process = re.fullmatch(rf"{CPU_JOURNAL}(\d+)-\w+", path.name)
+    for path in folder.glob(f"{prefix}*"):
+        process = re.fullmatch(rf"{re.escape(prefix)}(\d+)-\w+", path.name)
         with suppress(OSError):
             status = path.lstat()
             is_own = S_ISREG(status.st_mode) and status.st_uid == os.getuid()
-            if process and is_own and not pid_exists(int(process[1])):
+            if process and is_own and status.st_mtime < _started(int(process[1])):
                 path.unlink()
+
+
+def _started(process: int) -> float:
+    """When it did, in Unix time; infinity if there is no such process."""
+    try:
+        return float(Process(process).create_time())
+    except (NoSuchProcess, OverflowError):
+        return inf
 
 
 def _make_folder(folder: Path) -> None:

@@ -116,11 +116,26 @@ def test_what_was_answered_before_needs_neither_the_engine_nor_a_copy(
         with FileLock(store_lock):
             write_holder(store_lock)
             assert answered(settings, LAYERS) == layers
-            in_use = rf"in use by process {os.getpid()}\b.*; try again when it has ended$"
+            in_use = (
+                rf"in use by process {os.getpid()}\b.*, and a store would be filled from \d+ "
+                "records; try again when it has ended$"
+            )
             with pytest.raises(BenanzaError, match=in_use):
                 answered(settings, SYSTEMS)
         assert answered(settings, SYSTEMS) == [{"n": 1}]
     assert files(settings.data) == kept
+
+
+def test_where_there_is_no_store_the_holder_of_the_folder_is_named(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(beside, "MOST_REREAD", 0)
+    shutil.rmtree(settings.data / "clickhouse")
+    with FileLock(settings.data / LOCK_FILE):
+        write_holder(settings.data / LOCK_FILE)
+        in_use = rf"^{settings.data} is in use by process {os.getpid()}\b"
+        with pytest.raises(BenanzaError, match=in_use):
+            answered(settings, LAYERS)
 
 
 def test_answers_of_two_states_are_never_put_together(settings: Settings) -> None:

@@ -47,7 +47,7 @@ def run(folder: Path, scenario: Scenario, framework: str = "onnxruntime") -> Eva
         limit_us=1e6,
         max_batch=4,
     )
-    return evaluation_run(request, None, Limits(), looks=True)
+    return evaluation_run(request, None, Limits())
 
 
 def names_within(trace: SpanTrace, parent: str) -> list[list[str]]:
@@ -87,12 +87,11 @@ def test_what_can_t_be_looked_at_is_a_span_that_failed(
 ) -> None:
     runs = ObservedSession.runs
     monkeypatch.setattr(ObservedSession, "runs", lambda self: runs(self)[1:])
-    lost = run(tmp_path, "single-stream")
+    found = run(tmp_path, "single-stream")
+    lost = evaluation_trace(found, TRACE_ID)
     monkeypatch.setattr(observed, "MOST_BYTES", 10)
-    long = run(tmp_path, "single-stream")
-    for found, why in ((lost, "of 10 requests, the profiler saw 9"), (long, "over 10")):
-        assert found.evaluation.measured
-        trace = evaluation_trace(found, TRACE_ID)
+    long = evaluation_trace(found, TRACE_ID)
+    for trace, why in ((lost, "of 10 requests, the profiler saw 9"), (long, "over 10")):
         (failed,) = (span for span in exported(trace) if not span.status.is_unset)
         assert failed.name == "looked at layers"
         assert failed.status.status_code is StatusCode.ERROR
@@ -111,15 +110,16 @@ def test_without_a_rate_there_is_no_load(tmp_path: Path) -> None:
 
 def test_kernels_are_within_their_calls_whatever_the_clock_of_the_gpu_says(tmp_path: Path) -> None:
     found = run(tmp_path, "single-stream")
-    answered = found.looked[0].answered[0]
-    (seen, *_) = found.looked[0].runs
+    (at_layers,) = found.look()
+    answered = at_layers.answered[0]
+    (seen, *_) = at_layers.runs
     call_us = (answered.ran_ns - answered.prepared_ns) / 1_000
     kernels = (FrameworkKernel("first", 0.0, 1.0), FrameworkKernel("second", 2.0, 2 * call_us))
     call = FrameworkCall("conv", "Conv", (0,), 0.0, 1.0 + 2 * call_us, 0.0, kernels)
     late = ObservedRun(seen.start_us + call_us, call_us, (call,))
     for clock in (late, late._replace(start_us=seen.start_us - call_us)):
         looked = LookedAt("kernels", [answered], [clock], 1.0, (0.0, 1.0, 2.0))
-        trace = evaluation_trace(found._replace(looked=[looked]), TRACE_ID)
+        trace = evaluation_trace(found._replace(look=[looked].copy), TRACE_ID)
         exported(trace)
         slices(trace)
         assert names_within(trace, "Conv") == [["first", "second"]]

@@ -11,7 +11,30 @@ of it stands here again. What Kustomize does there, these do: the test compares 
 {{- $said := splitn "=" 2 . -}}
 {{- $_ := set $settings $said._0 $said._1 -}}
 {{- end -}}
-{{- merge (dict) .Values.settings $settings | toYaml -}}
+{{- mergeOverwrite (dict) $settings .Values.settings | toYaml -}}
+{{- end -}}
+
+{{/* The ports of those from whom models are fetched, as YAML; none where none are fetched. */}}
+{{- define "benanza.modelPorts" -}}
+{{- $settings := include "benanza.settings" . | fromYaml -}}
+{{- $ports := list -}}
+{{- with $settings.BENANZA_MODEL_SOURCES -}}
+{{- range $.Values.networkPolicies.models.ports -}}
+{{- $ports = append $ports (int .) -}}
+{{- end -}}
+{{- $stores := list (get $settings "AWS_ENDPOINT_URL") (get $settings "AWS_ENDPOINT_URL_S3") -}}
+{{- range concat (splitList "," .) $stores -}}
+{{- $address := trim . | lower -}}
+{{- if regexMatch "^https?://[^/]*:[0-9]+(/|$)" $address -}}
+{{- $ports = append $ports (regexReplaceAll "^https?://[^/]*:([0-9]+)(/.*)?$" $address "${1}" | int) -}}
+{{- else if hasPrefix "http://" $address -}}
+{{- $ports = append $ports 80 -}}
+{{- else if regexMatch "^(https|s3)://" $address -}}
+{{- $ports = append $ports 443 -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml ($ports | uniq) -}}
 {{- end -}}
 
 {{/*
@@ -52,6 +75,13 @@ what the values say of it. */}}
 {{- with $root.Values.settingsSecret -}}
 {{- $secret := dict "secretRef" (dict "name" .) -}}
 {{- $_ := set $container "envFrom" (append $container.envFrom $secret) -}}
+{{- end -}}
+{{- range $list := list "volumeMounts" "volumes" -}}
+{{- $holder := ternary $template.spec $container (eq $list "volumes") -}}
+{{- $_ := set $holder $list (concat (get $holder $list) (get $root.Values $list)) -}}
+{{- end -}}
+{{- with $root.Values.serviceAccountName -}}
+{{- $_ := set $template.spec "serviceAccountName" . -}}
 {{- end -}}
 {{- with $own.resources -}}
 {{- $_ := set $container "resources" . -}}

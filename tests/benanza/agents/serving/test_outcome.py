@@ -2,6 +2,8 @@
 
 from math import inf, nan
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 import onnx
@@ -11,11 +13,19 @@ from benanza.agents.core import EvaluationOutcome
 from benanza.agents.options import options_of, request_of
 from benanza.agents.serving import worker
 from benanza.agents.serving.isolated import evaluate_apart
-from benanza.agents.serving.messages import EvaluateModel, ModelWasEvaluated, answered, encoder
-from benanza.agents.serving.worker import evaluated_in_file
+from benanza.agents.serving.messages import (
+    EvaluateModel,
+    ExportTrace,
+    ModelWasEvaluated,
+    TraceExported,
+    answered,
+    encoder,
+)
+from benanza.agents.serving.worker import EvaluationWorker, InFile, evaluated_in_file
 from benanza.evaluating.request import EvaluationRequest, Seeds
 from benanza.onnxruntime.framework import OnnxRuntimeFramework
 from benanza.spans.of_requests import on_system
+from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.worker.frames import FrameError
 from benanza_backbone.worker.process import decoded
@@ -37,9 +47,13 @@ def asked(request: EvaluationRequest) -> EvaluationRequested:
     )
 
 
-def evaluate(event: EvaluationRequested, path: Path) -> tuple[dict[str, float], str, str]:
+def in_file(event: EvaluationRequested, path: Path) -> EvaluateModel:
     numbers = LIMITS.model_bytes, LIMITS.nodes, LIMITS.tensor_elements
-    figures, report, failure = evaluated_in_file(EvaluateModel(event, str(path), *numbers))
+    return EvaluateModel(event, str(path), *numbers)
+
+
+def evaluate(event: EvaluationRequested, path: Path) -> tuple[dict[str, float], str, str]:
+    (figures, report, failure), _ = evaluated_in_file(in_file(event, path))
     return dict(figures), report, failure
 
 
@@ -87,7 +101,10 @@ def test_its_trace_is_within_that_of_its_request(
     with collecting() as collector:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.address)
         monkeypatch.setenv("OTEL_SERVICE_NAME", "agents")
-        assert evaluate(event, path)[2] == ""
+        evaluating = EvaluationWorker()
+        evaluating.answer(in_file(event, path))
+        assert collector.spans() == []
+        assert evaluating.answer(ExportTrace()) == TraceExported()
     spans = collector.spans()
     assert {span.trace_id.hex() for span in spans} == {event.event_id}
     ids = {span.span_id for span in spans}
@@ -100,6 +117,34 @@ def test_its_trace_is_within_that_of_its_request(
     (resource,) = request.resource_spans
     said = {each.key: each.value.string_value for each in resource.resource.attributes}
     assert said["service.name"] == "agents"
+
+
+def test_an_evaluation_stands_whatever_becomes_of_its_trace(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its process answers once, and is killed while it looks."""
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
+    outcome = evaluate_apart(requested(system()), Path(), LIMITS, (), "tests.agents.ends_early")
+    assert outcome == EvaluationOutcome({"p50_us": 1.0})
+    assert caplog.messages == [
+        "the trace of an evaluation was not exported: the process was ended by SIGKILL, "
+        "as the system does when memory runs out"
+    ]
+
+
+def test_what_goes_wrong_in_an_export_is_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_: object, __: object) -> None:
+        raise ValueError("no number")
+
+    monkeypatch.setattr(worker, "export_asked", fails)
+    monkeypatch.setattr("benanza.spans.of_evaluation.evaluation_trace", lambda *_: None)
+    evaluation = SimpleNamespace(system=system(), evaluated_at=now())
+    run: Any = SimpleNamespace(evaluation=evaluation)
+    outcome = EvaluationOutcome({"p50_us": 1.0})
+    monkeypatch.setattr(worker, "evaluated_in_file", lambda _: InFile(outcome, run))
+    evaluating = EvaluationWorker()
+    evaluating.answer(EvaluateModel(requested(system()), "", 0, 0, 0))
+    assert evaluating.answer(ExportTrace()) == TraceExported("ValueError: no number")
 
 
 RELU = """
@@ -140,8 +185,10 @@ def test_an_answer_that_no_event_can_hold_is_none(
 
 def test_a_long_failure_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        worker, "evaluated_in_file", lambda request: EvaluationOutcome(failure="f" * 10_000)
+        worker,
+        "evaluated_in_file",
+        lambda request: InFile(EvaluationOutcome(failure="f" * 10_000)),
     )
-    answer = worker._answer(EvaluateModel(requested(system()), "", 0, 0, 0))
+    answer = EvaluationWorker().answer(EvaluateModel(requested(system()), "", 0, 0, 0))
     assert answer == ModelWasEvaluated({}, "", "f" * 8_192)
     assert decoded(encoder.encode(answer), answered) == answer

@@ -48,7 +48,7 @@ def _exporter() -> SpanExporter:
         return OTLPSpanExporter()
     except Exception as error:  # each variable has errors of its own
         raise BenanzaError(
-            f"no exporter of OpenTelemetry is had with its variables: {short_reason(str(error))}; "
+            f"OpenTelemetry's exporter can't be made with its variables: {short_reason(str(error))}; "
             "mend or unset them"
         ) from error
 

@@ -48,8 +48,8 @@ def _exporter() -> SpanExporter:
         return OTLPSpanExporter()
     except Exception as error:  # each variable has errors of its own
         raise BenanzaError(
-            f"OpenTelemetry's exporter can't be made with its variables: {short_reason(str(error))}; "
-            "mend or unset them"
+            "OpenTelemetry's exporter can't be made with its variables: "
+            f"{short_reason(str(error))}; mend or unset them"
         ) from error
 
 

@@ -134,7 +134,7 @@ def test_a_bound_of_which_nothing_is_known_has_one_sentence(
     both = (bounds[0], bounds[1]._replace(bound=bound))
     assert overall(both).startswith("1 bound of 1 model on 1 system. Of 1 more no layer was meas")
     text = page(both, None)
-    assert "None of its layers was measured, so nothing is known of it." in text
+    assert "None of its layers was measured, so its bound isn't known." in text
     anchors = set(re.findall('id="([^"]+)"', text))
     assert set(re.findall('href="#([^"]+)"', text)) - anchors == set()
 

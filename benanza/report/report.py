@@ -38,7 +38,7 @@ def report(
         raise BenanzaError(
             f"no such bound of {', '.join(models)} is known; benanza bounds shows those that are"
         )
-    text = _difference(bounds) if difference else page(bounds, price_per_hour)
+    text = compared(bounds) if difference else page(bounds, price_per_hour)
     try:
         out.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -61,7 +61,7 @@ def _unwritable(out: Path, error: OSError) -> BenanzaError:
     return BenanzaError(f"can't write {out} ({error.strerror}); name another file")
 
 
-def _difference(bounds: Sequence[ReportedBound]) -> str:
+def compared(bounds: Sequence[ReportedBound]) -> str:
     """The page about two bounds; raises `BenanzaError` where there are fewer or more, or they are
     of two batch sizes.
     """

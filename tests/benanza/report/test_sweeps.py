@@ -91,6 +91,13 @@ def test_where_sizes_are_the_same_there_is_no_figure(bounds: list[ReportedBound]
     assert figures(bounds[:1]) == []
 
 
+def test_a_name_of_a_dimension_is_no_markup_of_plotly(bounds: list[ReportedBound]) -> None:
+    (sweep,) = sweeps_of(bounds)
+    name = '<a href="https://example.com">past</a>'
+    for _, _, figure in figures_of(sweep._replace(dimension=name)):
+        assert "<a" not in figure.to_json().replace("\\u003c", "<")
+
+
 def test_other_models_and_partial_bounds_have_none(bounds: list[ReportedBound]) -> None:
     none = States(in_place=0, copied=0, why_copied=())
     assert sweeps_of([r._replace(bound=replace(r.bound, states=none)) for r in bounds]) == []

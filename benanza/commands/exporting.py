@@ -1,7 +1,7 @@
 """Traces of the services after a command, where OpenTelemetry's standard variables ask for them."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection
 
 import click
 
@@ -9,7 +9,7 @@ from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
 
 
-def export_traces(settings: Settings, models: Iterable[str]) -> None:
+def export_traces(settings: Settings, models: Collection[str]) -> None:
     """Exports what the services did for models of these ids or SHA-256. What the command did stands
     without a collector, so that is a warning.
     """

@@ -81,7 +81,7 @@ def evaluation_run(
 
     def looked() -> Iterable[LookedAt]:
         batch = max(batches, key=lambda batch: len(batch.queries)).answered.ran_as
-        model = whole_model(content, batch, request.dims, limits)
+        model = partial(whole_model, content, batch, request.dims, limits)
         return look(framework, model, request.precision, pipeline, batch)
 
     return EvaluationRun(evaluation, batches, looked)

@@ -12,6 +12,11 @@ from benanza.profiling.spans import Activity
 from benanza.profiling.whole_model import Arrays, WholeModel
 from benanza_runner.arrays import Array
 
+MOST_BYTES = 100_000_000
+"""Of a profile, which takes some ten times as much to read. Bodies of loops write some for each
+iteration, so that no graph says how much there will be.
+"""
+
 
 class ObservedSession(Observed):
     """`typed` is the model as it runs, `layers` are those of its file; `recording` ends with
@@ -48,7 +53,9 @@ class ObservedSession(Observed):
 
     def runs(self) -> list[ObservedRun]:
         self._recording.close()
-        traced = self._profiled.ended(self._layers, self._skipped, self._activities)
+        traced = self._profiled.ended(
+            self._layers, self._skipped, self._activities, most_bytes=MOST_BYTES
+        )
         return [
             ObservedRun(
                 execution.start_us,

@@ -15,6 +15,7 @@ from benanza.profiling.framework import Configuration
 from benanza.profiling.joining import layers_of_nodes
 from benanza.profiling.spans import Activity, timed_call
 from benanza.profiling.whole_model import WholeModel
+from benanza_backbone.errors import BenanzaError
 from benanza_ingest.reading.parse import subgraphs
 from benanza_schemas.events import FrameworkCall
 from benanza_schemas.layer import Precision
@@ -37,14 +38,23 @@ class ProfiledSession(NamedTuple):
     graph: GraphProto
 
     def ended(
-        self, layers: GraphProto, skipped: int, activities: Sequence[Activity] | None
+        self,
+        layers: GraphProto,
+        skipped: int,
+        activities: Sequence[Activity] | None,
+        most_bytes: int | None = None,
     ) -> Traced:
         """Ends profiling: the executions but for the first ones, with what the GPU did for each
         node in place of the host where its activities are given. `layers` are those of the model.
+        Raises `BenanzaError` if ONNX Runtime wrote more than `most_bytes`.
         """
         session = self.called.session
         began_us = session.get_profiling_start_time_ns() / 1_000
-        traced = executions_in(Path(session.end_profiling()), began_us)
+        path = Path(session.end_profiling())
+        size = path.stat().st_size
+        if most_bytes is not None and size > most_bytes:
+            raise BenanzaError(f"ONNX Runtime's profile has {size:,} bytes, over {most_bytes:,}")
+        traced = executions_in(path, began_us)
         traced = traced._replace(executions=traced.executions[skipped:])
         traced = without(traced, _names_in_bodies(self.graph))
         names = names_in(traced, self.graph.node)

@@ -97,11 +97,18 @@ def _with(model: str, limits: Limits, progress_of: Callable[[str], Progress]) ->
     progress = progress_of(model)
     if not model or progress.ingested:
         return progress
+    return progress_of(sha256_of(model, limits))
+
+
+def sha256_of(model: str, limits: Limits) -> str:
+    """The checksum of MODEL's file, which nobody knows by its name. Raises `BenanzaError` if it
+    can't be had.
+    """
     # Here, since it takes a while to import.
     from benanza_ingest.reading.source import fetch
 
     try:
-        return progress_of(fetch(model, limits).sha256)
+        return fetch(model, limits).sha256
     except ModelError as error:
         raise BenanzaError(f"no model {model} is known, and {error}") from error
 

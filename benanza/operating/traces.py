@@ -1,10 +1,11 @@
 """`status --trace`: what the services did for a model, and agents that evaluated it, as traces."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 
 from benanza.installation.beside import log_beside
 from benanza.installation.configured import configured_log
+from benanza.operating.status import sha256_of
 from benanza.spans.exporting import export_asked
 from benanza.spans.of_requests import request_traces
 from benanza.spans.of_services import service_traces
@@ -12,9 +13,7 @@ from benanza.spans.trace import SpanTrace
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import EventLog
 from benanza_backbone.settings import Settings
-from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import limits_of
-from benanza_ingest.reading.source import fetch
 
 
 def traces_of(settings: Settings, model: str) -> list[SpanTrace]:
@@ -22,29 +21,26 @@ def traces_of(settings: Settings, model: str) -> list[SpanTrace]:
     be read, and where it says nothing of the model.
     """
     with _log(settings) as log:
-        found = _found(log, model)
-        if not found:
-            try:
-                found = _found(log, fetch(model, limits_of(settings)).sha256)
-            except ModelError as error:
-                raise BenanzaError(f"no model {model} is known, and {error}") from error
+        found = _found(log, model) or _found(log, sha256_of(model, limits_of(settings)))
     if not found:
-        raise BenanzaError(f"the log doesn't say when {model} was published; publish it again")
+        raise BenanzaError(f"{model} is not ingested yet, so it has no trace")
     return found
 
 
-def export_services(settings: Settings, models: Iterable[str], environ: Mapping[str, str]) -> None:
+def export_services(
+    settings: Settings, models: Collection[str], environ: Mapping[str, str]
+) -> None:
     """Exports what the services did for models of these names, ids or SHA-256. Raises
     `BenanzaError` if the log can't be read, and as `export_asked` does.
     """
     with _log(settings) as log:
-        found = [trace for model in dict.fromkeys(models) for trace in _found(log, model)]
+        found = list(service_traces(log, models))
     for trace in found:
         export_asked(trace, environ)
 
 
 def _found(log: EventLog, model: str) -> list[SpanTrace]:
-    return [*service_traces(log, model), *request_traces(log, model)]
+    return [*service_traces(log, [model]), *request_traces(log, model)]
 
 
 @contextmanager

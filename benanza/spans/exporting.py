@@ -24,13 +24,16 @@ def is_on(environ: Mapping[str, str]) -> bool:
 
 def export_asked(trace: SpanTrace, environ: Mapping[str, str]) -> None:
     """Exports the trace if `is_on`. Raises `BenanzaError` without the extra `otlp`, for a protocol
-    other than `http/protobuf`, and if no collector takes it.
+    other than `http/protobuf` and an address of another, and if no collector takes it.
     """
     if not is_on(environ):
         return
     name = next((name for name in PROTOCOLS if environ.get(name)), "")
     if name and environ[name] != "http/protobuf":
         raise BenanzaError(f"{name} is {environ[name]}; traces are sent as http/protobuf alone")
+    name = next((name for name in ENDPOINTS if environ.get(name)), "")
+    if name and not environ[name].startswith(("http://", "https://")):
+        raise BenanzaError(f"{name} is no address such as http://localhost:4318: {environ[name]}")
     try:
         from benanza.spans.otlp import export
     except ImportError as error:

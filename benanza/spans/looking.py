@@ -4,7 +4,7 @@ Each level is looked at in a run of its own, so that what a profiler costs is in
 levels above it, and is seen. XSP (Li et al., IPDPS 2020) calls this levelled experiments.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -13,6 +13,7 @@ from benanza.evaluating.batches import BatchedModel, LoadedModel
 from benanza.evaluating.pipeline import Answered, Pipeline
 from benanza.profiling.framework import Framework, ObservedRun
 from benanza.profiling.whole_model import WholeModel
+from benanza_backbone.errors import BenanzaError
 from benanza_runner.reasons import short_reason
 from benanza_schemas.layer import Precision
 
@@ -22,6 +23,9 @@ Level = Literal["layers", "kernels"]
 REQUESTS = 10
 FIRST_REQUESTS = 2
 """These don't count: caches and threads are those of another session before."""
+
+MOST_NODES = 100_000
+"""Profilers write about a kilobyte for each node of each execution, and it is read as a whole."""
 
 
 class LookedAt(NamedTuple):
@@ -40,14 +44,20 @@ class LookedAt(NamedTuple):
 
 
 def look(
-    framework: Framework, model: WholeModel, precision: Precision, pipeline: Pipeline, batch: int
+    framework: Framework,
+    made: Callable[[], WholeModel],
+    precision: Precision,
+    pipeline: Pipeline,
+    batch: int,
 ) -> Iterator[LookedAt]:
     """Requests of so many of the first sample, in the framework's first configuration, at each
-    level. `model` is the one of this batch size, which the pipeline has loaded.
+    level. `made` makes the model of this batch size, which the pipeline has loaded.
     """
     levels = get_args(Level) if framework.system().accelerator else get_args(Level)[:1]
+    model: WholeModel | None = None
     for level in levels:
         try:
+            model = model or made()
             yield _looked(framework, model, precision, pipeline, batch, level)
         except Exception as error:  # noqa: BLE001  # the evaluation stands, whatever a profiler does
             yield LookedAt(level, failure=short_reason(str(error) or repr(error)))
@@ -61,6 +71,9 @@ def _looked(
     batch: int,
     level: Level,
 ) -> LookedAt:
+    nodes = len(model.proto.graph.node) * (FIRST_REQUESTS + REQUESTS)
+    if nodes > MOST_NODES:
+        raise BenanzaError(f"its requests would run {nodes:,} nodes, more than {MOST_NODES:,}")
     indices = [0] * batch
     pipeline.load([0])
     configuration = framework.configurations()[0]
@@ -73,6 +86,8 @@ def _looked(
         observing.load([0])
         answered = _answers(observing, indices, REQUESTS)
         runs = observed.runs()[FIRST_REQUESTS:]
+    if len(runs) != len(answered):
+        raise BenanzaError(f"of {len(answered)} requests, the profiler saw {len(runs)}")
     unobserved += _answers(pipeline, indices, REQUESTS // 2)
     unobserved_us = float(np.median(_calls_us(unobserved)))
     quartiles_us = np.percentile(_calls_us(answered), (25, 50, 75)) - unobserved_us

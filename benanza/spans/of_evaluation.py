@@ -15,8 +15,8 @@ from benanza_schemas.events import FrameworkCall, FrameworkKernel
 
 UNDER_LOAD = "under load"
 
-MOST_REQUESTS = 100
-"""So many of the first requests under load are spans."""
+MOST_SAMPLES = 100
+"""The requests of so many of the first samples under load are spans."""
 
 
 class SpanPlace(NamedTuple):
@@ -79,8 +79,6 @@ def _root(
         "benanza.configuration": evaluation.configuration,
         "benanza.system_id": evaluation.system.system_id,
     }
-    if evaluation.failure:
-        attributes["benanza.failure"] = evaluation.failure
     first_ns = min([began_ns, *(run[0].start_ns for run in runs)])
     return TraceSpan(
         place.span_id,
@@ -90,16 +88,17 @@ def _root(
         max([now_ns, first_ns, *ends]),
         "evaluation",
         attributes,
+        evaluation.failure,
     )
 
 
 def _under_load(run: EvaluationRun, root: str, clock: _Clock) -> Iterator[list[TraceSpan]]:
-    if not run.batches:
-        return
     measured = run.evaluation.measured
+    if measured is None:  # no rate was found whose batches these would be
+        return
     shown: list[AnsweredBatch] = []
     for batch in run.batches:
-        if sum(len(each.queries) for each in shown) >= MOST_REQUESTS:
+        if sum(len(each.queries) for each in shown) >= MOST_SAMPLES:
             break
         shown.append(batch)
     first_ns = min(query.came_ns for batch in run.batches for query in batch.queries)
@@ -111,8 +110,8 @@ def _under_load(run: EvaluationRun, root: str, clock: _Clock) -> Iterator[list[T
         clock.at(run.batches[-1].answered.finished_ns),
         UNDER_LOAD,
         {
-            "benanza.requests": measured.samples if measured else 0,
-            "benanza.requests_shown": sum(len(batch.queries) for batch in shown),
+            "benanza.samples": measured.samples,
+            "benanza.samples_shown": sum(len(batch.queries) for batch in shown),
         },
     )
     yield [
@@ -180,8 +179,7 @@ def _looked(looked: LookedAt, root: str, clock: _Clock) -> list[TraceSpan]:
     identity = span_id(root, looked.level)
     if looked.failure:
         now_ns = clock.at(time.perf_counter_ns())
-        attributes = {"benanza.failure": looked.failure}
-        return [TraceSpan(identity, "", track, now_ns, now_ns, track, attributes)]
+        return [TraceSpan(identity, "", track, now_ns, now_ns, track, {}, looked.failure)]
     whole = TraceSpan(
         identity,
         "",

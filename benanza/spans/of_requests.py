@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from benanza.spans.of_services import Written, written
+from benanza.render.units import plural
+from benanza.spans.records import Written, written
 from benanza.spans.trace import SpanTrace, TraceSpan, span_id, within
 from benanza_backbone.event_log.event_log import EventLog
 from benanza_schemas.events import EvaluationRequested, EvaluationTaken, ModelEvaluated
@@ -50,7 +51,7 @@ def _trace(
     root = TraceSpan(
         span_id(event.event_id),
         "",
-        f"evaluate on {len(event.systems)} systems: {event.published.name}",
+        f"evaluate on {plural(len(event.systems), 'system')}: {event.published.name}",
         request.at_ns,
         max([request.at_ns, *(result.at_ns for result in results)]),
         "evaluations",
@@ -62,7 +63,8 @@ def _trace(
         begun = [
             each.at_ns
             for each in taken
-            if each.event.system_id == system_id and each.at_ns <= result.at_ns
+            if (each.event.system_id, each.event.agent_id) == (system_id, result.event.agent_id)
+            and each.at_ns <= result.at_ns
         ]
         span = TraceSpan(
             on_system(event.event_id, system_id),
@@ -71,10 +73,8 @@ def _trace(
             max(begun, default=result.at_ns),
             result.at_ns,
             root.track,
-            {
-                "benanza.system_id": system_id,
-                **({"benanza.failure": result.event.failure} if result.event.failure else {}),
-            },
+            {"benanza.system_id": system_id},
+            result.event.failure,
         )
         spans.append(within(span, root))
     return SpanTrace(event.event_id, tuple(spans), links=(event.model_id,))

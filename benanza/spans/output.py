@@ -10,7 +10,7 @@ from benanza.writable import check_writable, unwritable
 
 
 class TraceOutput:
-    """Writes traces into the file, if one is named, and exports them if the environment asks for
+    """Takes traces for the file, if one is named, and for a collector, if the environment asks for
     that. Raises `BenanzaError` if the file can't be written.
     """
 
@@ -26,13 +26,25 @@ class TraceOutput:
         return self.path is not None or is_on(self._environ)
 
     def tell(self, trace: SpanTrace) -> None:
-        """Writes the file, with all that was told. Raises `BenanzaError` if that can't be."""
+        """Keeps the trace for `write` and `export`."""
         self.told.append(trace)
-        if self.path is not None:
-            try:
-                self.path.write_bytes(perfetto(self.told))
-            except OSError as error:
-                raise unwritable(self.path, error) from error
+
+    def write(self) -> None:
+        """Writes the file, with all that was told. One of that name stays until all is there.
+        Raises `BenanzaError` if that can't be.
+        """
+        if self.path is None or not self.told:
+            return
+        part = self.path.with_name(f"{self.path.name}.part")
+        content = perfetto(self.told)
+        try:
+            if self.path.exists() and not self.path.is_file():  # such as /dev/stdout
+                self.path.write_bytes(content)
+            else:
+                part.write_bytes(content)
+                part.replace(self.path)
+        except OSError as error:
+            raise unwritable(self.path, error) from error
 
     def export(self) -> None:
         """Exports what was told. Raises `BenanzaError` as `export_asked` does."""

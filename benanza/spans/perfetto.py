@@ -72,5 +72,10 @@ def _events(trace: SpanTrace, first_ns: int, before: int) -> Iterator[dict[str, 
             span.name,
             (span.start_ns - first_ns) / 1_000,
             (span.end_ns - span.start_ns) / 1_000,
-            {"span_id": span.span_id, "parent": span.parent, **span.attributes},
+            {
+                "span_id": span.span_id,
+                "parent": span.parent,
+                **span.attributes,
+                **({"failure": span.failure} if span.failure else {}),
+            },
         )

@@ -17,7 +17,7 @@ SPAN_ID_DIGITS = 16
 class TraceSpan(NamedTuple):
     """Work from `start_ns` to `end_ns`, in nanoseconds since 1970, within the span `parent`; that
     of the trace's root is empty. Ids are 16 hexadecimal digits. `track` is what people see it
-    under: the run, or the service.
+    under: the run, or the service. `failure` says why the work came to nothing.
     """
 
     span_id: str
@@ -27,6 +27,7 @@ class TraceSpan(NamedTuple):
     end_ns: int
     track: str
     attributes: Mapping[str, Attribute] = {}
+    failure: str = ""
 
 
 class SpanTrace(NamedTuple):

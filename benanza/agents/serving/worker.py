@@ -122,7 +122,7 @@ def why_not_exported(requested: EvaluationRequested, run: "EvaluationRun") -> st
         from benanza.spans.of_evaluation import SpanPlace, evaluation_trace
 
         around = on_system(requested.event_id, run.evaluation.system.system_id)
-        place = SpanPlace(span_id(around), around)
+        place = SpanPlace(span_id(around, run.evaluation.evaluated_at.isoformat()), around)
         export_asked(evaluation_trace(run, requested.event_id, place), os.environ)
     except BenanzaError as error:
         return str(error)

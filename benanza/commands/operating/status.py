@@ -52,12 +52,12 @@ def status(
         raise click.UsageError("--trace is of a MODEL: name one", ctx)
     settings = settings_of(data)
     state = find_status(settings, model)
-    if trace is not None:
-        _write_traces(trace, settings, model)
     if output == "json":
         print_json(state)
     else:
         print_status(console(sys.stdout), state)
+    if trace is not None:
+        _write_traces(trace, settings, model)
 
 
 def _write_traces(path: Path, settings: Settings, model: str) -> None:
@@ -68,6 +68,8 @@ def _write_traces(path: Path, settings: Settings, model: str) -> None:
     traces = TraceOutput(path, os.environ)
     for found in traces_of(settings, model):
         traces.tell(found)
+    traces.write()
+    for found in traces.told:
         click.echo(service_line(found), err=True)
     try:
         traces.export()

@@ -257,9 +257,12 @@ def _repeat(
 
 
 def _finish(traces: "TraceOutput") -> None:
-    """Says what the traces have, and exports them. The evaluation stands without a collector."""
+    """Writes the traces, says what they have, and exports them. The evaluation stands without a
+    collector.
+    """
     from benanza.render.load.trace import trace_lines
 
+    traces.write()
     for told in traces.told:
         for line in trace_lines(told):
             click.echo(line, err=True)

@@ -18,11 +18,11 @@ def trace_lines(trace: SpanTrace) -> Iterator[str]:
             unit = time_unit([unobserved])
             low, middle, high = map(unit.format, looking)
             yield (
-                f"{span.name}: a call takes {unit.format(unobserved)} {unit.name}; looking adds "
-                f"{middle} (half of {REQUESTS} times {low} to {high})"
+                f"{span.name}: a call takes {unit.format(unobserved)} {unit.name}; profiling adds "
+                f"{middle} {unit.name} (quartiles {low} and {high}, of {REQUESTS})"
             )
-        elif "benanza.failure" in said and span.parent:
-            yield f"not {span.name}: {said['benanza.failure']}"
+        elif span.failure and span.parent:
+            yield f"not {span.name}: {span.failure}"
 
 
 def service_line(trace: SpanTrace) -> str:

@@ -9,7 +9,7 @@ from benanza.evaluating import evaluate as module
 from benanza.evaluating.command import evaluate
 from benanza.evaluating.request import EvaluationRequest
 from benanza.installation.embedded import opened_log
-from benanza.spans.of_services import written
+from benanza.spans.records import written
 from benanza.spans.trace import SpanTrace
 from benanza_backbone.errors import BenanzaError
 from benanza_schemas.events import ModelEvaluated

@@ -1,5 +1,6 @@
 """What every adapter of `Framework` must do: a suite that each adapter's tests inherit."""
 
+import time
 from abc import ABC, abstractmethod
 from math import fsum
 
@@ -126,11 +127,15 @@ class FrameworkContract(ABC):
         except BenanzaError as error:
             pytest.skip(f"it can't be observed: {error}")
         with observing as observed:
+            before_us = time.time_ns() / 1_000
             (output,) = observed.run(model.inputs)
             observed.run(model.inputs)
+            after_us = time.time_ns() / 1_000
             once, again = observed.runs()
         np.testing.assert_allclose(output, session(model.inputs)[0], rtol=1e-4, atol=1e-4)
+        assert before_us - ROUNDED_US <= once.start_us
         assert once.start_us + once.us <= again.start_us + ROUNDED_US
+        assert again.start_us + again.us <= after_us + ROUNDED_US
         for run in (once, again):
             ends = [call.start_us + call.median_us for call in run.calls]
             assert run.calls[0].start_us >= 0

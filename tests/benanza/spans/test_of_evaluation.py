@@ -3,16 +3,20 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
+from opentelemetry.trace import StatusCode
 
 pytest.importorskip("mlperf_loadgen")
 
 from benanza.evaluating import evaluate as module
 from benanza.evaluating.evaluate import EvaluationRun, evaluation_run
 from benanza.evaluating.request import EvaluationRequest, Scenario
+from benanza.onnxruntime import observed
+from benanza.onnxruntime.observed import ObservedSession
 from benanza.profiling.framework import ObservedRun
 from benanza.render.load.trace import trace_lines
 from benanza.spans.looking import REQUESTS, LookedAt
-from benanza.spans.of_evaluation import MOST_REQUESTS, evaluation_trace
+from benanza.spans.of_evaluation import MOST_SAMPLES, evaluation_trace
 from benanza.spans.trace import SpanTrace
 from benanza_ingest.limits import Limits
 from benanza_schemas.events import FrameworkCall, FrameworkKernel
@@ -63,7 +67,7 @@ def test_an_evaluation_is_one_trace_down_to_the_framework_s_calls(tmp_path: Path
     runs = [span.name for span in trace.spans if span.parent == trace.spans[0].span_id]
     assert runs == ["under load", "looked at layers"]
     requests = names_within(trace, "under load")
-    assert requests == [["request"] * min(MOST_REQUESTS, len(found.batches))]
+    assert requests == [["request"] * min(MOST_SAMPLES, len(found.batches))]
     assert set(map(tuple, names_within(trace, "request"))) == {("queueing", "batch")}
     steps = {("pre-processing", "call", "post-processing")}
     assert set(map(tuple, names_within(trace, "batch"))) == steps
@@ -71,8 +75,37 @@ def test_an_evaluation_is_one_trace_down_to_the_framework_s_calls(tmp_path: Path
     assert calls == [["Relu", "Add"]] * REQUESTS
     layers = [span.attributes.get("benanza.layers") for span in trace.spans]
     assert [each for each in layers if each] == [(0,), (1,)] * REQUESTS
+    for position in (0, 1):
+        nodes = [s for s in trace.spans if s.attributes.get("benanza.layers") == (position,)]
+        assert any(node.end_ns > node.start_ns for node in nodes)  # some take no microsecond
     (_, looking) = trace_lines(trace)
     assert looking.startswith("looked at layers: a call takes ")
+
+
+def test_what_can_t_be_looked_at_is_a_span_that_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = ObservedSession.runs
+    monkeypatch.setattr(ObservedSession, "runs", lambda self: runs(self)[1:])
+    found = run(tmp_path, "single-stream")
+    lost = evaluation_trace(found, TRACE_ID)
+    monkeypatch.setattr(observed, "MOST_BYTES", 10)
+    long = evaluation_trace(found, TRACE_ID)
+    for trace, why in ((lost, "of 10 requests, the profiler saw 9"), (long, "over 10")):
+        (failed,) = (span for span in exported(trace) if not span.status.is_unset)
+        assert failed.name == "looked at layers"
+        assert failed.status.status_code is StatusCode.ERROR
+        assert str(failed.status.description).endswith(why)
+        (shown,) = (each for each in slices(trace) if "failure" in each["args"])
+        assert shown["args"]["failure"] == failed.status.description
+
+
+def test_without_a_rate_there_is_no_load(tmp_path: Path) -> None:
+    found = run(tmp_path, "single-stream")
+    evaluation = replace(found.evaluation, measured=None, failure="no rate")
+    trace = evaluation_trace(found._replace(evaluation=evaluation), TRACE_ID)
+    assert "under load" not in {span.name for span in trace.spans}
+    assert exported(trace)[0].status.description == "no rate"
 
 
 def test_kernels_are_within_their_calls_whatever_the_clock_of_the_gpu_says(tmp_path: Path) -> None:
@@ -84,8 +117,8 @@ def test_kernels_are_within_their_calls_whatever_the_clock_of_the_gpu_says(tmp_p
     kernels = (FrameworkKernel("first", 0.0, 1.0), FrameworkKernel("second", 2.0, 2 * call_us))
     call = FrameworkCall("conv", "Conv", (0,), 0.0, 1.0 + 2 * call_us, 0.0, kernels)
     late = ObservedRun(seen.start_us + call_us, call_us, (call,))
-    for observed in (late, late._replace(start_us=seen.start_us - call_us)):
-        looked = LookedAt("kernels", [answered], [observed], 1.0, (0.0, 1.0, 2.0))
+    for clock in (late, late._replace(start_us=seen.start_us - call_us)):
+        looked = LookedAt("kernels", [answered], [clock], 1.0, (0.0, 1.0, 2.0))
         trace = evaluation_trace(found._replace(look=[looked].copy), TRACE_ID)
         exported(trace)
         slices(trace)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 from benanza.agents.core import EvaluationOutcome, evaluated_on, taken
 from benanza.cli import cli
@@ -13,15 +14,33 @@ from benanza.installation.configured import configured_log
 from benanza.settings import load
 from benanza.spans.of_requests import on_system, request_traces
 from benanza.spans.of_services import service_traces
+from benanza.spans.records import results_of, written
 from benanza.spans.trace import SpanTrace, span_id
 from benanza_backbone.clock import now
 from benanza_backbone.event_log.event_log import EventLog, Message
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_backbone.service.processor import as_message
-from benanza_schemas.topics import BOUNDS, CHECKPOINTS, GRAPHS, JOBS, LAYERS, MODELS, RESULTS
+from benanza_schemas.events import (
+    CheckpointIngested,
+    EvaluationTaken,
+    LayerMeasured,
+    ModelPublished,
+    event_id,
+)
+from benanza_schemas.topics import (
+    BOUNDS,
+    CHECKPOINTS,
+    EVALUATED,
+    GRAPHS,
+    JOBS,
+    LAYERS,
+    MODELS,
+    RESULTS,
+)
 from tests.benanza.agents.samples import agent, requested, system
 from tests.benanza.spans.checking import exported, slices
 from tests.benanza.spans.collector import collecting
+from tests.ingest.onnx_text import content
 
 pytestmark = pytest.mark.integration
 
@@ -29,7 +48,7 @@ MODEL = "squeezenet"
 
 
 def trace_of(log: EventLog) -> SpanTrace:
-    (found,) = service_traces(log, MODEL)
+    (found,) = service_traces(log, [MODEL])
     return found
 
 
@@ -55,8 +74,8 @@ def test_from_publication_to_bound_is_one_trace(data: Path) -> None:
     for name, around in (("dedupe", "layers"), ("runner, fp32", "layers")):
         found = [span for span in spans if span.name == name]
         assert {by_id[span.parent].track for span in found} == {around}
-        assert {span.parent for span in found} <= {layer.span_id for layer in layers}
-        assert len(found) == len(layers)
+        # A layer whose measurement was disturbed is measured again, with a span of its own.
+        assert {span.parent for span in found} == {layer.span_id for layer in layers}
     runners = {span.span_id: span for span in spans if span.name == "runner, fp32"}
     measuring = sorted((span for span in spans if span.name == "measuring"), key=lambda s: s.end_ns)
     assert {span.parent for span in measuring} == runners.keys()
@@ -72,15 +91,54 @@ def test_what_is_delivered_again_is_no_second_span(data: Path) -> None:
         assert trace_of(log) == once
 
 
+def test_a_model_whose_bound_was_known_has_it_once_ingested(data: Path) -> None:
+    with configured_log(load(data)) as log:
+        (published,) = written(log, MODELS, ModelPublished).values()
+        (checkpoint,) = written(log, CHECKPOINTS, CheckpointIngested).values()
+        again, model = event_id("again"), event_id("another")
+        log.append([as_message(replace(published.event, event_id=again))])
+        log.append(
+            [
+                as_message(
+                    replace(checkpoint.event, event_id=model, model_id=model, published_id=again)
+                )
+            ]
+        )
+        first, trace = service_traces(log, [MODEL, model])
+    assert first.spans[0].attributes["benanza.layers_of_others"] == 0
+    root, ingest = trace.spans
+    assert ingest.name == "ingest"
+    ingest_us = (ingest.end_ns - ingest.start_ns) / 1_000
+    assert root.attributes["benanza.publish_to_bound_us"] == ingest_us > 0
+
+
+def test_measuring_begins_with_the_result_before_of_whatever_layer(data: Path) -> None:
+    with configured_log(load(data)) as log:
+        results = list(written(log, RESULTS, LayerMeasured).values())
+        before, last = sorted(results, key=lambda result: result.at_ns)[-2:]
+        found, before_ns = results_of(log, {last.event.fingerprint})
+    assert {result.event.fingerprint for result in found} == {last.event.fingerprint}
+    assert before_ns.keys() == {result.event.event_id for result in found}
+    assert before_ns[last.event.event_id] == before.at_ns
+
+
 def test_status_writes_it_and_says_how_long_it_took(data: Path, tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
     asked = ["status", "zoo:squeezenet", "--data", str(data), "--trace", str(path)]
     done = CliRunner().invoke(cli, asked)
     assert done.exit_code == 0
-    assert "publish to bound: squeezenet, the first full bound after " in done.stderr
+    assert "services: squeezenet, the first full bound after " in done.stderr
     assert path.read_bytes().startswith(b'{"traceEvents":[{')
     done = CliRunner().invoke(cli, ["status", "--data", str(data), "--trace", str(path)])
     assert "--trace is of a MODEL: name one" in done.stderr
+    other = tmp_path / "other.onnx"
+    other.write_bytes(content("g (float[1, 4] x) => (float[1, 4] y) { y = Relu(x) }"))
+    asked = ["status", str(other), "--data", str(data), "--trace", str(tmp_path / "none.json")]
+    done = CliRunner().invoke(cli, asked)
+    assert done.exit_code == 1
+    assert f"{other} is not ingested yet, so it has no trace" in done.stderr
+    assert "ingested" in done.stdout
+    assert not (tmp_path / "none.json").exists()
 
 
 def test_an_evaluation_by_an_agent_is_in_the_trace_of_its_request(tmp_path: Path) -> None:
@@ -90,15 +148,19 @@ def test_an_evaluation_by_an_agent_is_in_the_trace_of_its_request(tmp_path: Path
         for event in (
             asked,
             taken(asked, by, now()),
+            taken(asked, agent("b", on), now()),
             evaluated_on(asked, by, EvaluationOutcome({"p99_us": 5.0}), now()),
         ):
             log.append([as_message(event)] * 2)
         (trace,) = request_traces(log, "tiny")
+        begun, _ = written(log, EVALUATED, EvaluationTaken).values()
     exported(trace)
     root, evaluation = trace.spans
     assert trace.trace_id == asked.event_id
     assert trace.links == (asked.model_id,)
     assert evaluation.span_id == on_system(asked.event_id, on.system_id)
+    assert root.name == "evaluate on 1 system: tiny"
+    assert evaluation.start_ns == begun.at_ns  # that of the agent whose result it is
     assert root.start_ns < evaluation.start_ns < evaluation.end_ns == root.end_ns
 
 

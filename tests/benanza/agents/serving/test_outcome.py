@@ -25,6 +25,7 @@ from benanza.agents.serving.worker import EvaluationWorker, InFile, evaluated_in
 from benanza.evaluating.request import EvaluationRequest, Seeds
 from benanza.onnxruntime.framework import OnnxRuntimeFramework
 from benanza.spans.of_requests import on_system
+from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.worker.frames import FrameError
 from benanza_backbone.worker.process import decoded
@@ -137,7 +138,8 @@ def test_what_goes_wrong_in_an_export_is_its_answer(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(worker, "export_asked", fails)
     monkeypatch.setattr("benanza.spans.of_evaluation.evaluation_trace", lambda *_: None)
-    run: Any = SimpleNamespace(evaluation=SimpleNamespace(system=system()))
+    evaluation = SimpleNamespace(system=system(), evaluated_at=now())
+    run: Any = SimpleNamespace(evaluation=evaluation)
     outcome = EvaluationOutcome({"p50_us": 1.0})
     monkeypatch.setattr(worker, "evaluated_in_file", lambda _: InFile(outcome, run))
     evaluating = EvaluationWorker()

@@ -98,7 +98,7 @@ def test_a_model_has_the_part_of_it_that_is_its_own(half_measured: Kind, tmp_pat
     both = said()
     trace = tmp_path / "trace.json"
     done = CliRunner().invoke(cli, ["status", MODEL, "--trace", str(trace)])
-    assert "publish to bound: squeezenet" in done.stderr
+    assert "services: squeezenet" in done.stderr
     names = {event["name"] for event in json.loads(trace.read_text())["traceEvents"]}
     assert {"ingest", "dedupe", "runner, fp32", "analyzer, fp32, full"} <= names
     parts = [said(model) for model in (MODEL, OTHER)]

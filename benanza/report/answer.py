@@ -78,6 +78,8 @@ def cost_text(batch: int, us: float | None, price_per_hour: float, *, partial: b
 def overall(bounds: Sequence[ReportedBound]) -> str:
     """One sentence about many bounds."""
     known = [reported for reported in bounds if reported.known]
+    if not known:
+        return "None of these bounds is known: no layer was measured."
     models = len({reported.file for reported in known})
     systems = len({reported.bound.system_id for reported in known})
     what = f"{plural(len(known), 'bound')} of {plural(models, 'model')} on "

@@ -133,6 +133,8 @@ def test_a_bound_of_which_nothing_is_known_has_one_sentence(
     bound = replace(bounds[1].bound, sequential_us=None, partial=True)
     both = (bounds[0], bounds[1]._replace(bound=bound))
     assert overall(both).startswith("1 bound of 1 model on 1 system. Of 1 more no layer was meas")
+    assert overall(both[1:]) == "None of these bounds is known: no layer was measured."
+    assert "None of its layers was measured" in page(both[1:], None)
     text = page(both, None)
     assert "None of its layers was measured, so its bound isn't known." in text
     anchors = set(re.findall('id="([^"]+)"', text))

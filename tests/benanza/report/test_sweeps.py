@@ -63,6 +63,11 @@ def test_time_for_each_token_has_a_line_for_each_number_of_sequences(
     assert run == ("2 sequences", "markers", [RUN_US])
 
 
+def test_bounds_of_one_model_are_in_the_order_of_their_sizes(bounds: list[ReportedBound]) -> None:
+    sizes = [(r.bound.batch, r.bound.dims["past_sequence_length"]) for r in bounds]
+    assert sizes == [(batch, past) for batch in BATCHES for past in PASTS]
+
+
 def test_throughput_has_a_line_for_each_length(bounds: list[ReportedBound]) -> None:
     *lines, run = drawn(bounds)["throughput"]
     assert [name for name, *_ in lines] == [f"past_sequence_length {past:,}" for past in PASTS]

@@ -146,8 +146,8 @@ def write_report(
     """Writes what is known of one or more models into one HTML file, and returns its path.
 
     A `model` may also be a name or an id; nothing is benchmarked. The arguments are the options of
-    `benanza report`. Raises `BenanzaError` for one that can't be, if no such bound is known, and if
-    the file can't be written.
+    `benanza report`, which has `--system` and `--diff` besides. Raises `BenanzaError` for one that
+    can't be, if no such bound is known, and if the file can't be written.
     """
     from benanza.report.report import report
 

@@ -1,6 +1,7 @@
 """Arguments and options that several commands share."""
 
 import json
+import math
 from collections.abc import Callable, Sized
 from datetime import UTC, datetime
 from functools import wraps
@@ -90,6 +91,21 @@ class Positive(click.ParamType):
         if number < 1:
             self.fail(f"{text!r} is not a whole number from 1", param, ctx)
         return number
+
+
+class Price(click.FloatRange):
+    """A number from 0 up, or above 0 if `min_open`; it is finite."""
+
+    def __init__(self, *, min_open: bool = False) -> None:
+        super().__init__(min=0, min_open=min_open)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        price = float(super().convert(value, param, ctx))
+        if not math.isfinite(price):
+            self.fail(f"{value} is no finite number.", param, ctx)
+        return price
 
 
 class RuntimeName(click.ParamType):

@@ -2,17 +2,21 @@
 worth.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from benanza.render.bounds import model_at
 from benanza.render.units import plural, time_unit
 from benanza.report.content import ReportedBound
+from benanza.report.layouts import layout_choice
 from benanza.results.advise import ModelAdvice
-from benanza_analyzer.answers.policies import CHANNELS_FIRST, CHANNELS_LAST, UNFUSED
+from benanza_analyzer.answers.policies import UNFUSED
 
 MILLION = 1e6
 
 UNKNOWN = "not known"
+
+DECODERS = "decoder:"
+"""The zoo's models of the collection that has four blocks of each."""
 
 FRAMEWORKS = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVINO", "pytorch": "PyTorch"}
 """What they call themselves."""
@@ -20,7 +24,13 @@ FRAMEWORKS = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVINO", "pytorch": 
 
 def answer(reported: ReportedBound) -> list[str]:
     """The answer in a few sentences; what isn't known is said to be so."""
-    return [_bound(reported), *_runs(reported), *_choices(reported), _speed_of_light(reported)]
+    return [
+        _bound(reported),
+        *_blocks(reported),
+        *_runs(reported),
+        *_choices(reported),
+        _speed_of_light(reported),
+    ]
 
 
 def framework(name: str) -> str:
@@ -44,28 +54,38 @@ def time_text(us: float | None) -> str:
     return f"{value:,.{digits}f} {unit.name}"
 
 
-def rate_text(batch: int, us: float | None) -> str:
-    """Samples a second: `3,844 a second`; `not known` without a time."""
+def rate_text(batch: int, us: float | None, *, partial: bool = False) -> str:
+    """Samples a second: `3,844 a second`, which is `at most` so many by a partial bound; `not
+    known` without a time.
+    """
     if not us:
         return UNKNOWN
     rate = batch * MILLION / us
-    return f"{rate:,.0f} a second" if rate >= 10 else f"{rate:,.2f} a second"
+    text = f"{rate:,.0f} a second" if rate >= 10 else f"{rate:,.2f} a second"
+    return f"at most {text}" if partial else text
 
 
-def cost_text(batch: int, us: float | None, price_per_hour: float) -> str:
-    """What a million samples cost."""
+def cost_text(batch: int, us: float | None, price_per_hour: float, *, partial: bool = False) -> str:
+    """What a million samples cost, which is `at least` so much by a partial bound."""
     if not us:
         return UNKNOWN
     cost = us / batch / 3600 * price_per_hour
-    return f"{cost:,.2f} for a million samples at {price_per_hour:g} an hour"
+    shown = f"{cost:,.2f}" if cost >= 1 else f"{cost:.3g}"
+    text = f"{shown} for a million samples at {price_per_hour:g} an hour"
+    return f"at least {text}" if partial else text
 
 
 def overall(bounds: Sequence[ReportedBound]) -> str:
     """One sentence about many bounds."""
-    models = len({reported.file for reported in bounds})
-    systems = len({reported.bound.system_id for reported in bounds})
-    what = f"{plural(len(bounds), 'bound')} of {plural(models, 'model')} on "
+    known = [reported for reported in bounds if reported.known]
+    if not known:
+        return "None of these bounds is known: no layer was measured."
+    models = len({reported.file for reported in known})
+    systems = len({reported.bound.system_id for reported in known})
+    what = f"{plural(len(known), 'bound')} of {plural(models, 'model')} on "
     what += f"{plural(systems, 'system')}."
+    if more := len(bounds) - len(known):
+        what += f" Of {more} more no layer was measured."
     ratios = [ratio for reported in bounds if (ratio := slower(reported)) is not None]
     if not ratios:
         return f"{what} No framework's run of them is known."
@@ -96,8 +116,14 @@ def _bound(reported: ReportedBound) -> str:
     text = f"{where}: at least {time_text(bound.sequential_us)}"
     if missing := len(bound.coverage.missing):
         of = bound.coverage.measured + missing
-        return f"{text} without {missing:,} of {of:,} layers, whose times aren't known."
+        rate = rate_text(bound.batch, bound.sequential_us, partial=True)
+        return f"{text} ({rate}) without {missing:,} of {of:,} layers, whose times aren't known."
     return f"{text} ({rate_text(bound.batch, bound.sequential_us)})."
+
+
+def _blocks(reported: ReportedBound) -> Iterator[str]:
+    if reported.bound.model.startswith(DECODERS):
+        yield "This model of the zoo has four of the decoder's blocks, not all."
 
 
 def _runs(reported: ReportedBound) -> Iterator[str]:
@@ -112,14 +138,16 @@ def _runs(reported: ReportedBound) -> Iterator[str]:
 
 
 def _choices(reported: ReportedBound) -> Iterator[str]:
-    worth: Mapping[str, float] = {
-        what_if.name: what_if.more_us
-        for what_if in reported.what_ifs
-        if what_if.more_us is not None and what_if.more_us > 0
-    }
-    last, first = worth.get(CHANNELS_FIRST.name, 0.0), worth.get(CHANNELS_LAST.name, 0.0)
-    layout = ("channels last", last) if last > first else ("channels first", first)
-    known = [(name, us) for name, us in (("fusion", worth.get(UNFUSED.name, 0.0)), layout) if us]
+    known: list[tuple[str, float]] = []
+    for what_if in reported.what_ifs:
+        if what_if.name == UNFUSED.name:
+            if what_if.more_us is None:
+                yield "What fusion is worth isn't known."
+            elif what_if.more_us > 0:
+                known.append(("fusion", what_if.more_us))
+    if layout := layout_choice(reported.what_ifs):
+        choosing = "choosing " if layout.name.startswith("the ") else ""
+        known.append((f"{choosing}{layout.name}", layout.without.more_us or 0.0))
     if known:
         (one, us), *others = known
         also = "".join(f", {name} {time_text(us)}" for name, us in others)

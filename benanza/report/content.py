@@ -1,5 +1,6 @@
 """What a report is made of, read from the store."""
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -61,6 +62,11 @@ class ReportedBound(NamedTuple):
     forms: Mapping[str, "CallForm"]
 
     @property
+    def known(self) -> bool:
+        """Whether any of its layers was measured."""
+        return self.bound.sequential_us is not None
+
+    @property
     def looked_into(self) -> ModelAdvice | None:
         """The fastest run of which it is known where its time goes, else the fastest."""
         return next((run for run in self.runs if run.profile.parts), (*self.runs, None)[0])
@@ -102,11 +108,13 @@ def reported_bounds(
     Raises `BenanzaError` for a model that has no bound.
     """
     with known_store(settings) as store:
-        ids = model_ids(store, models, limits_of(settings))
+        limits = limits_of(settings)
+        of_models = [model_ids(store, [model], limits) for model in models]
+        ids = list(itertools.chain.from_iterable(of_models))
         bounds = store.bounds(ids)
         policy = BoundPolicy(tuple(precisions), system=system)
         known = matching_bounds(bounds, BoundPolicy((), system=system), dims)
-        asked = sorted(matching_bounds(bounds, policy, dims), key=_in_order(ids, precisions))
+        asked = sorted(matching_bounds(bounds, policy, dims), key=_in_order(of_models, precisions))
         stored = [StoredBound.of(store, bound) for bound in asked]
         profiles = profiles_of(store, ids, bounds)
         alike = of_the_same_file(store, bounds)
@@ -125,13 +133,16 @@ def reported_bounds(
 
 
 def _in_order(
-    ids: Sequence[str], precisions: Sequence[Precision]
-) -> Callable[[ModelBound], tuple[int, int]]:
-    """What sorts bounds as their models and precisions were asked for."""
+    of_models: Sequence[Sequence[str]], precisions: Sequence[Precision]
+) -> Callable[[ModelBound], tuple[int, int, list[tuple[str, int]], int]]:
+    """What sorts bounds as their models, with these ids, were asked for; those of one model by
+    batch and dimensions; and those of one size as the precisions were asked for.
+    """
 
-    def places(bound: ModelBound) -> tuple[int, int]:
+    def places(bound: ModelBound) -> tuple[int, int, list[tuple[str, int]], int]:
+        model = next(place for place, ids in enumerate(of_models) if bound.model_id in ids)
         precision = precisions.index(bound.precision) if precisions else 0
-        return ids.index(bound.model_id), precision
+        return model, bound.batch, sorted(bound.dims.items()), precision
 
     return places
 

@@ -8,6 +8,7 @@ from benanza.report.answer import time_text
 from benanza.report.content import ReportedBound
 from benanza.report.figures.timeline import of_bound, tracked
 from benanza.report.kinds import kind_of_call
+from benanza.report.layouts import LEAST_SHARE
 from benanza.report.page import packed_data, rendered
 from benanza.report.tables import Cell, SortedTable, TableColumn
 from benanza.results.explain import ExplainedCall
@@ -39,7 +40,9 @@ def page_of_difference(one: ReportedBound, other: ReportedBound, at: datetime | 
 
 
 def said(one: ReportedBound, other: ReportedBound) -> str:
-    """How much longer the second takes, and in what most of that is."""
+    """How much longer the second takes, and by which kinds of calls: by one of them if that has
+    more than half of it, and no other takes it back; else by the two that differ most.
+    """
     us, other_us = one.bound.sequential_us, other.bound.sequential_us
     if us is None or other_us is None or one.bound.partial or other.bound.partial:
         return "One of the two lacks layers, so which takes longer isn't known."
@@ -49,8 +52,12 @@ def said(one: ReportedBound, other: ReportedBound) -> str:
     share = f" ({abs(more_us) / us:.0%})" if us else ""
     text = f"The second takes {time_text(abs(more_us))}{share} {'more' if more_us > 0 else 'less'}"
     kinds = by("kind", one, other, lambda call: kind_of_call(call.op, call.rule)).rows
-    most, *_ = max(kinds, key=lambda row: _number(row[-1]) * (1 if more_us > 0 else -1))
-    return f"{text}, most of it by calls of the kind {most}."
+    shares = [(kind, _number(more) / more_us) for kind, *_, more in kinds]
+    most, share_of_most = shares[0]
+    if share_of_most > 0.5 and min(share for _, share in shares) > -LEAST_SHARE:
+        return f"{text}, most of it by calls of the kind {most}."
+    two = (f"{kind} ({_signed(share * more_us)})" for kind, share in shares[:2])
+    return f"{text}; by kinds of calls, most by {' and '.join(two)}."
 
 
 def by(
@@ -81,13 +88,17 @@ def by(
 
 
 def choices(one: ReportedBound, other: ReportedBound) -> SortedTable:
-    """What policies are worth in both; unknown where they make no difference or lack layers."""
+    """What policies are worth in both; unknown where they lack layers."""
     sides = [{each.name: each.more_us for each in side.what_ifs} for side in (one, other)]
     names = dict.fromkeys(name for side in sides for name in side)
     rows: Sequence[tuple[Cell, ...]] = [
-        (name, *(side.get(name) for side in sides)) for name in names
+        (name, *(side.get(name, 0.0) for side in sides)) for name in names
     ]
     return SortedTable("choices", CHOICE, tuple(rows))
+
+
+def _signed(us: float) -> str:
+    return f"{us:+,.1f} µs".replace("-", "−")
 
 
 def _number(cell: Cell) -> float:

@@ -8,6 +8,7 @@ import networkx
 from benanza.render.table import operators, shortened
 from benanza.report.blocks import Block, repeated_blocks
 from benanza.report.content import ReportedBound
+from benanza.report.figures.style import took
 
 MOST_BOXES = 120
 """Of a graph with more, what repeats is drawn once."""
@@ -63,13 +64,13 @@ def graph(reported: ReportedBound) -> CallGraph:
         for source, target in _without_views(reported, of_layer)
         if of_layer[source] != of_layer[target]
     )
-    slowest_us = max((call.us for call in reported.calls), default=0.0)
+    slowest_us = max(map(took, reported.calls), default=0.0)
     boxes = tuple(
         Box(
             call=number,
             label=_label(call.op),
-            us=call.us + call.conversion_us,
-            heat=call.us / slowest_us if slowest_us else 0.0,
+            us=took(call),
+            heat=took(call) / slowest_us if slowest_us else 0.0,
             critical=call.critical,
             names=" ".join((call.op, call.library, *map(shortened, call.layers))),
         )

@@ -46,19 +46,21 @@ def ladder(reported: ReportedBound) -> list[LadderStep]:
     if bound_us is None:
         return []
     run = reported.looked_into
-    steps = _of_run(run, bound_us) if run else _of_policies(reported, bound_us)
-    steps.append(LadderStep("the bound", "bound", bound_us))
+    partial = reported.bound.partial
+    steps = _of_run(run, bound_us, partial=partial) if run else _of_policies(reported, bound_us)
+    steps.append(LadderStep("the bound (partial)" if partial else "the bound", "bound", bound_us))
     if light_us is not None:
-        steps.append(
-            LadderStep("better kernels and more fusion", "change", light_us - bound_us, bound_us)
-        )
+        words = "better kernels and more fusion"
+        if partial:
+            words = f"layers that the bound lacks, {words}"
+        steps.append(LadderStep(words, "change", light_us - bound_us, bound_us))
         steps.append(LadderStep("the speed of light", "light", light_us))
     return steps
 
 
-def _of_run(run: ModelAdvice, bound_us: float) -> list[LadderStep]:
+def _of_run(run: ModelAdvice, bound_us: float, *, partial: bool) -> list[LadderStep]:
     """The run, and what the bound saves by kind. What is left over, as calls took another time
-    while they were timed, or weren't, is a step of its own.
+    while they were timed, or weren't, or as the bound lacks layers, is a step of its own.
     """
     us = run.profile.us or 0.0
     kinds: dict[str, float] = {}
@@ -69,6 +71,8 @@ def _of_run(run: ModelAdvice, bound_us: float) -> list[LadderStep]:
     changes = sorted(kinds.items(), key=lambda kind: kind[1])
     rest_us = bound_us - us - math.fsum(kinds.values())
     rest = "timed otherwise in the run of which calls are known" if kinds else "calls not timed"
+    if partial:
+        rest = f"{rest}, and layers that the bound lacks"
     return [LadderStep(run_title(run), "run", us), *_changes([*changes, (rest, rest_us)], us)]
 
 

@@ -59,7 +59,7 @@ def page(
         f"sweep-{number}": packed_data(title, {name: of for name, _, of in drawn}, {})
         for number, (title, drawn) in enumerate(sweeps)
     }
-    data |= {f"bound-{number}": _of_bound(of) for number, of in enumerate(bounds)}
+    data |= {f"bound-{number}": _of_bound(of) for number, of in enumerate(bounds) if of.known}
     few = len(bounds) <= ANSWERED
     return rendered(
         "report.html.jinja",
@@ -165,7 +165,11 @@ def _facts(reported: ReportedBound, price_per_hour: float | None) -> dict[str, s
     cost = (
         {}
         if price_per_hour is None
-        else {"price": answer.cost_text(bound.batch, bound.sequential_us, price_per_hour)}
+        else {
+            "price": answer.cost_text(
+                bound.batch, bound.sequential_us, price_per_hour, partial=bound.partial
+            )
+        }
     )
     return {
         "sequential bound": _time(bound.sequential_us, bound.sequential_spread_us),
@@ -173,16 +177,18 @@ def _facts(reported: ReportedBound, price_per_hour: float | None) -> dict[str, s
         "attainable estimate": _time(bound.attainable_us, bound.attainable_error_us or None),
         "speed of light": _time(bound.roofline_us, None)
         + (f", held by {LIMITS[bound.limited_by]}" if bound.limited_by else ""),
-        "at the sequential bound": answer.rate_text(bound.batch, bound.sequential_us),
+        "at the sequential bound": answer.rate_text(
+            bound.batch, bound.sequential_us, partial=bound.partial
+        ),
         **cost,
         "coverage": f"{plural(coverage.measured, 'layer')} measured, {coverage.free} free, "
         f"{coverage.not_counted} not counted, {len(coverage.missing)} missing"
         + (", so the bound is partial" if bound.partial else ""),
-        "layers": f"{plural(bound.layers, 'layer')}, {bound.unique_layers} of them differ",
+        "layers": f"{plural(bound.layers, 'layer')}, {bound.unique_layers:,} of them unique",
         "dimensions": named_sizes(bound.dims) or "none but the batch",
         "timed on a busy or slowed-down device": f"{plural(bound.slowed.calls, 'call')}"
         + (f" ({', '.join(bound.slowed.by)})" if bound.slowed.calls else ""),
-        "runs below the bound, which is wrong then": ", ".join(
+        "runs below the bound, which prove it wrong": ", ".join(
             f"{run.run_as}: {run.run_us:,.1f} µs" for run in bound.beaten_by
         )
         or "none",

@@ -6,11 +6,10 @@ from typing import NamedTuple
 from benanza.render.answers.advise import operators_of
 from benanza.report.answer import run_title
 from benanza.report.content import ReportedBound
+from benanza.report.layouts import LEAST_SHARE, layout_choice
 from benanza.results.advise import ModelAdvice
 from benanza.results.what_if import WhatIf
 from benanza_analyzer.answers.policies import (
-    CHANNELS_FIRST,
-    CHANNELS_LAST,
     HEURISTIC,
     LIBRARIES,
     STATES_COPIED,
@@ -19,23 +18,26 @@ from benanza_analyzer.answers.policies import (
 
 MOST_ADVICE = 8
 
-LEAST_SHARE = 0.01
-"""Two measurements of one model may differ by as much."""
-
 CHOICES = {
     UNFUSED.name: "join operators: use what fuses, such as a compiler or an inference engine",
-    HEURISTIC.name: "have libraries search for the fastest algorithm; don't take their heuristics'",
+    HEURISTIC.name: "have libraries search for the fastest algorithm; don't trust their heuristics",
     LIBRARIES.name: "take generated kernels where they are faster than calls of libraries",
-    CHANNELS_FIRST.name: "keep feature maps in channels last",
-    CHANNELS_LAST.name: "keep feature maps in channels first",
     STATES_COPIED.name: "keep states in place; don't copy them",
 }
 """What to do by the name of the policy without it."""
 
+LAYOUTS = {
+    "channels last": "keep feature maps in channels last",
+    "channels first": "keep feature maps in channels first",
+    "the layout for each layer": "choose the layout of feature maps for each layer",
+}
+"""What to do by the name of the choice."""
+
 
 class ToDo(NamedTuple):
     """What to do against lost time, in the words of a report. `saves_us` are microseconds of a
-    sample, `share` is their part of the run or, for a choice, of what it takes without it.
+    run of the whole batch, `share` is their part of the run or, for a choice, of what it takes
+    without it.
     """
 
     saves_us: float
@@ -47,13 +49,14 @@ class ToDo(NamedTuple):
 
 def of_run(run: ModelAdvice) -> list[ToDo]:
     """The advice about a run that saves most."""
+    batch = run.profile.batch
     return [
         ToDo(
-            advice.saved_us,
+            batch * advice.saved_us,
             advice.share,
             ": ".join(filter(None, (advice.what, operators_of(advice)))),
             advice.do or "nothing that is known here helps",
-            advice.seen_us,
+            None if advice.seen_us is None else batch * advice.seen_us,
         )
         for advice in run.advice[:MOST_ADVICE]
     ]
@@ -71,7 +74,12 @@ def _of_policies(reported: ReportedBound) -> Iterator[ToDo]:
         if what_if.name in CHOICES and what_if.more_us is not None:
             saves_us = what_if.more_us - _fusion_us(reported, what_if)
             do = CHOICES[what_if.name]
-            yield _worth(reported, saves_us, what_if.sequential_us, what_if.name, do)
+            yield _worth(saves_us, what_if.sequential_us, what_if.name, do)
+    if layout := layout_choice(reported.what_ifs):
+        without = layout.without
+        yield _worth(
+            without.more_us or 0.0, without.sequential_us, without.name, LAYOUTS[layout.name]
+        )
 
 
 def _of_precisions(reported: ReportedBound) -> Iterator[ToDo]:
@@ -80,14 +88,12 @@ def _of_precisions(reported: ReportedBound) -> Iterator[ToDo]:
         return
     for precision, other_us in reported.at_precisions.items():
         do = f"convert the model, or what it is run in, to {precision}"
-        yield _worth(reported, us - other_us, us, f"in {reported.bound.precision}", do)
+        yield _worth(us - other_us, us, f"in {reported.bound.precision}", do)
 
 
-def _worth(
-    reported: ReportedBound, saves_us: float, without_us: float, where: str, do: str
-) -> ToDo:
+def _worth(saves_us: float, without_us: float, where: str, do: str) -> ToDo:
     share = saves_us / without_us if without_us else 0.0
-    return ToDo(saves_us / reported.bound.batch, share, where, do)
+    return ToDo(saves_us, share, where, do)
 
 
 def _fusion_us(reported: ReportedBound, what_if: WhatIf) -> float:
@@ -113,4 +119,6 @@ def about(reported: ReportedBound) -> str:
             f"{run_title(run)}: nothing is known of its calls, so choices are listed; "
             "benanza profile times its calls in configurations that allow it."
         )
+    if run is not reported.runs[0]:
+        return f"Of the fastest run whose calls are known, by {run_title(run)}."
     return f"Of the run by {run_title(run)}."

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from benanza.render.units import named_sizes, plural
 from benanza.report.content import ReportedBound
-from benanza.report.figures.style import BOUND, FRAMEWORK, LIMIT, OTHER, SAVED, styled
+from benanza.report.figures.style import BOUND, FRAMEWORK, LIMIT, OTHER, SAVED, escaped, styled
 from benanza_backbone.clickhouse.bounds import ModelBound
 
 MILLION = 1e6
@@ -18,7 +18,8 @@ COLOURS = (BOUND, FRAMEWORK, SAVED, LIMIT, "#c9488a", "#a98a12", OTHER)
 
 class Point(NamedTuple):
     """Times for each token in microseconds, `None` where they aren't known, of so many sequences
-    behind a past of this length. `others` are sizes in which points of one length differ besides.
+    behind a past of this length. `others` are sizes in which points of one length differ besides,
+    escaped.
     """
 
     sequences: int
@@ -83,7 +84,7 @@ def _point(reported: ReportedBound, dimension: str, others: Iterable[str]) -> Po
     return Point(
         sequences=bound.batch,
         length=dims.get(dimension, 0),
-        others=named_sizes({name: dims[name] for name in others if name in dims}),
+        others=escaped(named_sizes({name: dims[name] for name in others if name in dims})),
         bound_us=bound.sequential_us or 0.0,
         attainable_us=bound.attainable_us,
         measured_us=reported.runs[0].profile.us if reported.runs else None,
@@ -117,7 +118,7 @@ def _by_length(sweep: Sweep) -> go.Figure:
                 **style,
             )
     figure.update_xaxes(
-        title=sweep.dimension, type="log", tickvals=_lengths(sweep), tickformat=",d"
+        title=escaped(sweep.dimension), type="log", tickvals=_lengths(sweep), tickformat=",d"
     )
     figure.update_yaxes(title="µs for each token", type="log")
     return styled(figure)
@@ -131,7 +132,7 @@ def _throughput(sweep: Sweep) -> go.Figure:
     figure = go.Figure()
     for number, (length, others) in enumerate(sorted(lines)):
         points = sorted(lines[length, others], key=lambda point: point.sequences)
-        past = f"{sweep.dimension} {length:,}" if sweep.dimension else "bound"
+        past = f"{escaped(sweep.dimension)} {length:,}" if sweep.dimension else "bound"
         name = ", ".join(filter(None, (past, others)))
         for times, style in _times(points, number):
             known = [(p, us) for p, us in zip(points, times, strict=True) if us]

@@ -7,6 +7,7 @@ from benanza.render.systems import SystemNames
 from benanza.render.table import operators
 from benanza.report.answer import run_title
 from benanza.report.content import ReportedBound
+from benanza.report.figures.style import took
 from benanza.report.kinds import kind_of_call
 
 Cell = str | float | None
@@ -58,7 +59,7 @@ CALLS = (
 
 
 def calls_of(reported: ReportedBound) -> SortedTable:
-    """The calls of a bound, the slowest first."""
+    """The calls of a bound, with the conversions of layouts before them, the slowest first."""
     rows = []
     for number, call in enumerate(reported.calls):
         form = reported.forms.get(call.fingerprint)
@@ -67,7 +68,7 @@ def calls_of(reported: ReportedBound) -> SortedTable:
                 number + 1,
                 operators(call.op),
                 kind_of_call(call.op, call.rule),
-                call.us,
+                took(call),
                 100 * call.share,
                 call.library or None,
                 100 * call.roofline_us / call.us if call.roofline_us and call.us else None,

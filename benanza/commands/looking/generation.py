@@ -8,6 +8,7 @@ import click
 from benanza.commands.options import (
     Format,
     KnownModel,
+    Price,
     data_option,
     dim_filter_option,
     fail_without,
@@ -32,7 +33,7 @@ from benanza_schemas.layer import Precision
 )
 @click.option(
     "--price",
-    type=click.FloatRange(min=0),
+    type=Price(),
     help="What the system costs an hour, in any currency: adds what a million tokens cost.",
 )
 @dim_filter_option

@@ -7,6 +7,7 @@ import click
 
 from benanza.commands.options import (
     KnownModel,
+    Price,
     data_option,
     dim_filter_option,
     precision_filter_option,
@@ -28,7 +29,7 @@ from benanza_schemas.layer import Precision
 )
 @click.option(
     "--price-per-hour",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Price(min_open=True),
     help="What an hour of the device costs: the report then says what samples cost.",
 )
 @click.option(

@@ -5,6 +5,8 @@ const HEIGHT = 42;
 const BESIDE = 160;
 // Text can be read.
 const LEAST_SCALE = 0.65;
+// White text on hotter boxes, dark text on others can be read on light pages.
+const HOT = 0.75;
 
 function drawing(name, attributes = {}, ...children) {
   const made = document.createElementNS(SVG, name);
@@ -111,7 +113,7 @@ function drawGraph(place, graph, table, showCall) {
   }
 
   function boxOf(box, at) {
-    const kinds = ["box", box.critical && "critical", box.heat > 0.45 && "hot", box.again && "again"];
+    const kinds = ["box", box.critical && "critical", box.heat > HOT && "hot", box.again && "again"];
     const made = drawing("g", {
       class: kinds.filter(Boolean).join(" "), tabindex: -1, role: "button",
       "aria-label": `${box.label}, ${box.us.toFixed(2)} microseconds`,
@@ -179,18 +181,28 @@ function drawGraph(place, graph, table, showCall) {
     draw();
   }
 
-  function find() {
+  function hit(box) {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    return words.length > 0 && words.every((word) => box.names.toLowerCase().includes(word));
+  }
+
+  function find() {
     const found = boxes.filter(({ box, made }) => {
-      const is = words.length > 0 && words.every((word) => box.names.toLowerCase().includes(word));
+      const is = !box.again && hit(box);
       made.classList.toggle("hit", is);
       return is;
     });
-    hits.textContent = words.length ? `${found.length} found` : "";
+    const all = graph.boxes.filter(hit).length;
+    const hidden = all - found.length;
+    hits.textContent = search.value.trim()
+      ? `${all} found${hidden ? `, ${hidden} in repeated blocks` : ""}` : "";
     return found;
   }
 
-  search.addEventListener("input", find);
+  search.addEventListener("input", () => {
+    // What is hit may not be drawn.
+    if (find().length === 0 && fold && graph.boxes.some(hit)) unfold();
+  });
   search.addEventListener("keydown", (event) => {
     if (event.key !== "Enter") return;
     const found = find();

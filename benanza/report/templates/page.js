@@ -70,7 +70,7 @@ async function open(place) {
   }
   for (const each of place.querySelectorAll("[data-figure]")) {
     const name = each.dataset.figure;
-    await drawFigure(each, data.figures[name], fileName(data.name ?? "benanza", name), showCall);
+    await drawFigure(each, data.figures[name], fileName(data.name, name), showCall);
   }
   for (const each of place.querySelectorAll("[data-graph]")) {
     await library("dagre");
@@ -87,6 +87,16 @@ function openWhatIsNamed() {
     named.scrollIntoView();
   }
 }
+
+// Of paper as wide as A4 and letters are, in pixels. Without it, what is wider is cut off.
+const PAPER = 660;
+function drawAsWide(width) {
+  for (const drawn of document.querySelectorAll(".js-plotly-plot")) {
+    if (drawn.clientWidth) Plotly.relayout(drawn, { width, autosize: width === null });
+  }
+}
+addEventListener("beforeprint", () => drawAsWide(PAPER));
+addEventListener("afterprint", () => drawAsWide(null));
 
 function tryToOpen(place) {
   open(place).catch((error) => {

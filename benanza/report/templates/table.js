@@ -19,12 +19,13 @@ function csv(table) {
   return lines.map((line) => line.map(quoted).join(",")).join("\n") + "\n";
 }
 
-// What a table on the page holds as it is shown.
+// What a table on the page holds: numbers without their units, and text as it is shown.
 function saveShown(table) {
-  const line = (row) => [...row.cells].map((cell) => cell.textContent.trim());
+  const line = (row) => [...row.cells].filter((cell) => cell.dataset.csv !== "no")
+    .map((cell) => cell.dataset.value ?? cell.textContent.trim());
   const [head, ...rows] = [...table.rows].map(line);
   const columns = head.map((title) => ({ title }));
-  save(fileName(document.title, `${table.dataset.csv}.csv`), "text/csv", csv({ columns, rows }));
+  save(fileName(`${table.dataset.csv}.csv`), "text/csv", csv({ columns, rows }));
 }
 
 for (const table of document.querySelectorAll("table[data-csv]")) {

@@ -4,11 +4,17 @@ import csv
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
+from click.testing import CliRunner
+from msgspec.structs import replace
 
+from benanza.commands.looking.generation import generation
+from benanza.commands.looking.report import report as report_command
 from benanza.installation.embedded import opened_log
 from benanza.looking.bounds import known_bounds
-from benanza.report.report import report
+from benanza.report.content import reported_bounds
+from benanza.report.report import compared, report
 from benanza.request import BoundPolicy
 from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
@@ -26,8 +32,6 @@ from tests.benanza.recorded import recorded_models
 from tests.benanza.report.viewing import all_of, drawn, opened
 
 pytestmark = pytest.mark.integration
-
-RECORDING = Path(__file__).parents[3] / "recordings" / "nvidia-h200.xz"
 
 needs_chromium = pytest.mark.needs_program("chromium", "chromedriver")
 
@@ -142,6 +146,23 @@ def test_a_box_of_the_graph_is_found_and_leads_to_its_row(browser: Any, file: Pa
     (more,) = all_of(page, "#calls-0 + div tr.more")
     assert "algorithm" in more.text
 
+    found = page.execute_script(
+        """const place = document.getElementById("figure-graph-0").cloneNode(true);
+        document.body.append(place);
+        const boxes = ["one", "two", "three"].map((names, call) =>
+          ({ call, label: "Conv", us: 1, heat: 1, critical: false, names }));
+        const graph = { boxes, arrows: [[0, 1], [1, 2]], skips: [], beside: false,
+          blocks: [[0, 1, 3]] };
+        place.querySelector("input").value = "";
+        drawGraph(place, graph, { rows: [], columns: [] }, () => {});
+        const before = place.querySelectorAll(".box").length;
+        place.querySelector("input").value = "three";
+        place.querySelector("input").dispatchEvent(new Event("input"));
+        return [before, place.querySelectorAll(".box.hit").length,
+          place.querySelector(".hits").textContent]"""
+    )
+    assert found == [2, 1, "1 found"]
+
 
 @needs_chromium
 def test_saved_tables_have_all_columns_and_rows(browser: Any, file: Path) -> None:
@@ -152,6 +173,18 @@ def test_saved_tables_have_all_columns_and_rows(browser: Any, file: Path) -> Non
           rows: [["x, \\"y\\"", null], ["z", 0.5]]})"""
     )
     assert list(csv.reader(saved.splitlines())) == [["a", "b"], ['x, "y"', ""], ["z", "0.5"]]
+    name, text = page.execute_script(
+        """const kept = save;
+        let saved;
+        save = (name, type, text) => { saved = [name, text]; };
+        saveShown(document.querySelector(".ladder"));
+        save = kept;
+        return saved"""
+    )
+    assert name.startswith("squeezenet-batch-1-fp16-")
+    head, run, *_ = csv.reader(text.splitlines())
+    assert head == ["step", "µs"]
+    assert run == ["made-up 1.0, default", "900.0"]
 
 
 @needs_chromium
@@ -192,6 +225,9 @@ def test_it_fits_a_telephone_and_paper(browser: Any, file: Path, media: str) -> 
     assert page.execute_script("return document.documentElement.scrollWidth") <= width
     if media == "print":
         assert not any(button.is_displayed() for button in all_of(page, ".buttons button"))
+        page.execute_script("dispatchEvent(new Event('beforeprint'))")
+        (figure, *_) = all_of(page, "#figure-timeline-0 .main-svg")
+        assert figure.get_attribute("width") == "660"
         assert all_of(page, "#calls-0 + div thead th")[1].text == "operators"
 
 
@@ -214,6 +250,16 @@ def test_it_is_small_and_reads_nothing_from_elsewhere(file: Path) -> None:
     assert 'src="http' not in text
 
 
+@pytest.mark.parametrize(
+    ("command", "option"), [(report_command, "--price-per-hour"), (generation, "--price")]
+)
+def test_a_price_is_finite(command: click.Command, option: str) -> None:
+    for price in ("inf", "nan"):
+        done = CliRunner().invoke(command, ["model", option, price])
+        assert done.exit_code == 2
+        assert "is no finite number" in done.output
+
+
 def test_without_a_bound_there_is_no_report(settings: Settings, tmp_path: Path) -> None:
     with pytest.raises(BenanzaError, match="nothing is known of zoo:vgg19"):
         report(settings, ["zoo:vgg19"], ["fp16"], {}, None, tmp_path / "r.html")
@@ -229,7 +275,7 @@ def test_two_bounds_are_compared(browser: Any, settings: Settings, tmp_path: Pat
     page = opened(browser, out)
     assert [entry for entry in page.get_log("browser") if entry["level"] == "SEVERE"] == []
     assert (
-        "The second takes 28.5 µs (29%) more, most of it by calls of the kind matrix"
+        "The second takes 28.5 µs (29%) more; by kinds of calls, most by matrix product (+"
         in page.find_element("tag name", "body").text
     )
     assert len(all_of(page, "#figure-timeline .main-svg")) >= 1
@@ -237,6 +283,10 @@ def test_two_bounds_are_compared(browser: Any, settings: Settings, tmp_path: Pat
     assert any(row.startswith("convolution 2") for row in kinds)
 
 
-def test_only_two_bounds_are_compared(settings: Settings, tmp_path: Path) -> None:
+def test_only_two_bounds_of_one_batch_size_are_compared(settings: Settings, tmp_path: Path) -> None:
     with pytest.raises(BenanzaError, match="compares two bounds, not 1: alexnet, batch 1"):
         report(settings, ["alexnet"], ["fp16"], {}, None, tmp_path / "r.html", difference=True)
+    assert not (tmp_path / "r.html").exists()
+    (one,) = reported_bounds(settings, ["alexnet"], ["fp16"], {})
+    with pytest.raises(BenanzaError, match="of one batch size, not 1 and 8"):
+        compared([one, one._replace(bound=replace(one.bound, batch=8))])

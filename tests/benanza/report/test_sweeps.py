@@ -63,6 +63,11 @@ def test_time_for_each_token_has_a_line_for_each_number_of_sequences(
     assert run == ("2 sequences", "markers", [RUN_US])
 
 
+def test_bounds_of_one_model_are_in_the_order_of_their_sizes(bounds: list[ReportedBound]) -> None:
+    sizes = [(r.bound.batch, r.bound.dims["past_sequence_length"]) for r in bounds]
+    assert sizes == [(batch, past) for batch in BATCHES for past in PASTS]
+
+
 def test_throughput_has_a_line_for_each_length(bounds: list[ReportedBound]) -> None:
     *lines, run = drawn(bounds)["throughput"]
     assert [name for name, *_ in lines] == [f"past_sequence_length {past:,}" for past in PASTS]
@@ -89,6 +94,13 @@ def test_where_sizes_are_the_same_there_is_no_figure(bounds: list[ReportedBound]
     assert figures(of_one_batch) == ["length"]
     assert figures(of_one_past) == ["throughput"]
     assert figures(bounds[:1]) == []
+
+
+def test_a_name_of_a_dimension_is_no_markup_of_plotly(bounds: list[ReportedBound]) -> None:
+    (sweep,) = sweeps_of(bounds)
+    name = '<a href="https://example.com">past</a>'
+    for _, _, figure in figures_of(sweep._replace(dimension=name)):
+        assert "<a" not in figure.to_json().replace("\\u003c", "<")
 
 
 def test_other_models_and_partial_bounds_have_none(bounds: list[ReportedBound]) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from benanza.importing.recording import read_recording
 from benanza_analyzer.core import Analyzer
@@ -73,7 +73,7 @@ def main() -> None:
         print(
             f"\n{len(ran)} points: {_range(list(of_bound.values()))}; at most 1.15: "
             f"{sum(ratio <= 1.15 for ratio in of_bound.values())}; run / attainable: "
-            f"{_range(of_estimate)}; wrong: {sum(not runs[point][1] for point in ran)}\n"
+            f"{_range(of_estimate)}; {_counted([runs[point][1] for point in ran])}\n"
         )
 
 
@@ -87,6 +87,10 @@ def _print_table(cells: dict[StepPoint, str]) -> None:
     for name, weights, past in sorted(rows, key=lambda row: (names.index(row[0]), row[2])):
         found = [cells.get(StepPoint(name, weights, each, past), "–") for each in columns]
         print(f"| {name} | {past:,} | {' | '.join(found)} |")
+
+
+def _counted(words: list[str]) -> str:
+    return ", ".join(f"{word}: {words.count(word)}" for word in ("right", "wrong", "unchecked"))
 
 
 def _us(bound: BoundUpdated) -> float:
@@ -109,8 +113,10 @@ def _in_pytorch(files: list[Path]) -> Iterator[tuple[StepPoint, float]]:
                 yield StepPoint(*key), min(times)
 
 
-def _runs(folder: Path) -> Iterator[tuple[StepPoint, tuple[float, bool]]]:
-    """The shortest of the ways to run each point's bound, and whether its results are right."""
+def _runs(folder: Path) -> Iterator[tuple[StepPoint, tuple[float, str]]]:
+    """The shortest of the ways to run each point's bound, and what its results are: right, wrong or
+    unchecked.
+    """
     names = {zoo: name for name, zoo in IN_ZOO.items()}
     for file in folder.glob("*.json"):
         for row in json.loads(file.read_text("utf-8")):
@@ -118,9 +124,14 @@ def _runs(folder: Path) -> Iterator[tuple[StepPoint, tuple[float, bool]]]:
             ways = [row.get(way) for way in ("sequential_us", "read_ahead_us", "parallel_us")]
             name = names[model.removeprefix("decoder:").removesuffix("-step")]
             point = StepPoint(name, weights, row["batch"], row["dims"]["past"])
-            right = row.get("unchecked") or row.get("error", 0) <= row.get("allowed_error", 0)
             if any(ways):
-                yield point, (min(filter(None, ways)), bool(right))
+                yield point, (min(filter(None, ways)), _judged(row))
+
+
+def _judged(row: dict[str, Any]) -> str:
+    if row["error"] is None:
+        return "unchecked"
+    return "right" if row["error"] <= row["allowed_error"] else "wrong"
 
 
 def _bounds(

@@ -16,7 +16,7 @@ from tests.analyzer.limits.working_models import working_models
 
 
 def least(event: ModelIngested) -> Work:
-    return compile_architecture(event, Catalogue()).full.least
+    return compile_architecture(event, Catalogue()).full.least.whole
 
 
 def covers(event: ModelIngested) -> list[tuple[Group, ...]]:

@@ -1,15 +1,17 @@
 """The least work of a model, whatever is fused: below that of every cover's calls, as it is made.
 
-Products have to be done: their weights are read, their operations done, and one after the other
-where one needs what another computes. Each layer claims its part of that. Where layers of a group
-claim more than the group does as one call, since it merges or simplifies them, their claims shrink
-until they don't. So the claims of all layers are at most the work of the calls of any cover, by
-each kind of work. Nothing else counts: values between layers may stay on the chip.
+Products have to be done: their weights and what is kept for them are read, their operations done,
+and one after the other where one needs what another computes. Each layer claims its part of that.
+Where layers of a group claim more than the group does as one call, since it merges or simplifies
+them, their claims shrink until they don't. So the claims of all layers are at most the work of the
+calls of any cover, by each kind of work. Nothing else counts: values between layers may stay on the
+chip.
 """
 
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,23 +26,43 @@ GroupAt = tuple[tuple[int, ...], int]
 """A group: the positions of its layers, and its number in the catalogue."""
 
 
+class LeastWork(NamedTuple):
+    """That of a model. `reads` are the bytes that are claimed of each layer and group with a
+    product, by its number in `numbers`; where it stands several times, the most.
+    """
+
+    whole: Work
+    numbers: npt.NDArray[np.int32]
+    reads: Floats
+
+
 def least_work(
     numbers: npt.NDArray[np.int32],
+    wanted: Floats,
     groups: Sequence[GroupAt],
     edges: Sequence[tuple[int, int]],
     catalogue: Catalogue,
-) -> Work:
+) -> LeastWork:
     """That of a model whose layers have these numbers, `NOTHING` where they don't count.
 
-    The edges ascend by source.
+    `wanted` are the bytes that each layer reads at the least. The edges ascend by source.
     """
     moved, flops = np.array(catalogue.bytes), np.array(catalogue.least_flops)
     is_product = np.array(catalogue.products, np.float64)
-    weights = np.minimum(np.array(catalogue.weights), moved) * is_product
-    return Work(
-        bytes=_claims(weights[numbers], groups, moved),
+    reads = _claims(np.minimum(wanted, moved[numbers]) * is_product[numbers], groups, moved)
+    whole = Work(
+        bytes=reads,
         flops=math.fsum(_claims(flops[numbers], groups, flops)),
         calls=_longest_chain(is_product[numbers], groups, is_product, edges),
+    )
+    of_calls: dict[int, float] = {}
+    calls = [*(((place,), number) for place, number in enumerate(numbers.tolist())), *groups]
+    for positions, number in calls:
+        claimed = float(reads[list(positions)].sum())
+        if is_product[number] or claimed:
+            of_calls[number] = max(of_calls.get(number, 0.0), claimed)
+    return LeastWork(
+        whole, np.array([*of_calls], np.int32), np.array([*of_calls.values()], np.float64)
     )
 
 

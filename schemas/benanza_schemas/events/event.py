@@ -8,8 +8,8 @@ import msgspec
 from benanza_schemas.identity import digest
 from benanza_schemas.limits import MAX_WHOLE, Hash, in_utc
 
-SCHEMA_VERSION = 21
-"""Version 20 had no ModelForgotten. Version 19 had no evaluations by agents. Version 18 had no
+SCHEMA_VERSION = 22
+"""Version 21 had no bytes that no precision makes fewer. Version 20 had no ModelForgotten. Version 19 had no evaluations by agents. Version 18 had no
 least weights, and no errors of attainable estimates. Version 17 had no fewest operations, no
 ceilings of memory and launches, and didn't say what limits a bound. Version 16 had no derived
 models. Version 15 had no causes of checkpoints. Version 14 had no claims of bounds, and no

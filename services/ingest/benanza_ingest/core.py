@@ -202,6 +202,7 @@ def _summary(layer: ExtractedLayer, runs: Layer | None, reads: Reads) -> LayerSu
         reason=layer.reason[:MAX_REASON_LENGTH],
         least_flops=least_flops(runs) if runs else 0,
         least_weights=reads.bytes if runs else 0,
+        least_fixed=reads.fixed if runs else 0,
     )
 
 

@@ -28,42 +28,48 @@ GroupAt = tuple[tuple[int, ...], int]
 
 class LeastWork(NamedTuple):
     """That of a model. `reads` are the bytes that are claimed of each layer and group with a
-    product, by its number in `numbers`; where it stands several times, the most.
+    product, by its number in `numbers`, and `fixed` those of them that are as many at any
+    precision; where it stands several times, the most.
     """
 
     whole: Work
     numbers: npt.NDArray[np.int32]
     reads: Floats
+    fixed: Floats
 
 
 def least_work(
     numbers: npt.NDArray[np.int32],
     wanted: Floats,
+    wanted_fixed: Floats,
     groups: Sequence[GroupAt],
     edges: Sequence[tuple[int, int]],
     catalogue: Catalogue,
 ) -> LeastWork:
     """That of a model whose layers have these numbers, `NOTHING` where they don't count.
 
-    `wanted` are the bytes that each layer reads at the least. The edges ascend by source.
+    `wanted` are the bytes that each layer reads at the least, and `wanted_fixed` those of them that
+    are as many at any precision. The edges ascend by source.
     """
     moved, flops = np.array(catalogue.bytes), np.array(catalogue.least_flops)
     is_product = np.array(catalogue.products, np.float64)
     reads = _claims(np.minimum(wanted, moved[numbers]) * is_product[numbers], groups, moved)
+    share = np.divide(reads, wanted, out=np.zeros(len(reads)), where=wanted > 0)
+    fixed = np.minimum(wanted_fixed, wanted) * share
     whole = Work(
         bytes=reads,
+        fixed=fixed,
         flops=math.fsum(_claims(flops[numbers], groups, flops)),
         calls=_longest_chain(is_product[numbers], groups, is_product, edges),
     )
-    of_calls: dict[int, float] = {}
-    calls = [*(((place,), number) for place, number in enumerate(numbers.tolist())), *groups]
-    for positions, number in calls:
-        claimed = float(reads[list(positions)].sum())
-        if is_product[number] or claimed:
-            of_calls[number] = max(of_calls.get(number, 0.0), claimed)
-    return LeastWork(
-        whole, np.array([*of_calls], np.int32), np.array([*of_calls.values()], np.float64)
-    )
+    of_layers = np.stack((reads, fixed), axis=1)
+    claimed = np.zeros((len(moved), 2))
+    np.maximum.at(claimed, numbers, of_layers)
+    for positions, number in groups:
+        claimed[number] = np.maximum(claimed[number], of_layers[list(positions)].sum(axis=0))
+    calls = np.unique([*numbers.tolist(), *(number for _, number in groups)]).astype(np.int32)
+    calls = calls[(is_product[calls] > 0) | (claimed[calls, 0] > 0)]
+    return LeastWork(whole, calls, claimed[calls, 0], claimed[calls, 1])
 
 
 def _claims(wanted: Floats, groups: Sequence[GroupAt], offered: Floats) -> Floats:

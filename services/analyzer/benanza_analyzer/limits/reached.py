@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from benanza_analyzer.limits.ceilings import PlatformCeilings
 from benanza_analyzer.limits.least_work import LeastWork
-from benanza_analyzer.limits.speed_of_light import BYTES_KEPT, MICROSECONDS
+from benanza_analyzer.limits.speed_of_light import MICROSECONDS, bytes_at
 from benanza_analyzer.measurements import WHICHEVER, Measurements
 from benanza_analyzer.models.catalogue import Catalogue
 from benanza_schemas.layer import Precision
@@ -32,7 +32,7 @@ def with_reached(
     if not taken.any():
         return ceilings
     numbers, seconds = least.numbers[taken], times_us[taken] / MICROSECONDS
-    read = least.reads[taken] * BYTES_KEPT[precision]
+    read = bytes_at(precision, least.reads[taken], least.fixed[taken])
 
     def highest(known: float, amounts: npt.NDArray[np.float64] | float) -> float:
         return max(known, float((amounts / seconds).max())) if known else 0.0

@@ -167,10 +167,13 @@ def _count(event: ModelIngested, accounting: Accounting, catalogue: Catalogue) -
         if any(treatments[position] == "counted" for position in group.layers)
     ]
     components, block_numbers = _components(groups, numbers.tolist())
-    wanted = [event.summaries[use.summary].least_weights for use in event.layers]
-    least = least_work(
-        numbers, np.array(wanted, np.float64), groups, sorted(event.edges), catalogue
-    )
+    wanted = [
+        (of.least_weights, of.least_fixed)
+        for of in (event.summaries[use.summary] for use in event.layers)
+    ]
+    reads = np.array(wanted, np.float64).reshape(-1, 2)
+    edges = sorted(event.edges)
+    least = least_work(numbers, reads[:, 0], reads[:, 1], groups, edges, catalogue)
     return Counted(numbers, _at(treatments, "not_counted"), components, block_numbers, least)
 
 

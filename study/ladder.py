@@ -94,24 +94,24 @@ the bound would be divided by instead:
 
 WHY = """
 An aim was a median of 3 at batch 32 for models of convolutions and for encoders. Plain encoders and
-decoders reach it: their products are large. Others don't, and what would lift the limit can't be
+decoders reach it: their products are large. Others don't, and what would lift their limit can't be
 proven:
 
-- **Convolutions** are counted as Winograd's minimal algorithm has them with one tile for each map.
-  Its transforms count nothing, though with tiles so large they take more than they save: they are
-  additions, of which no least number is known, and so is none of the error that a tile may have.
-  In full, the limit would rise as the table says; but cuDNN and kernels of ours do with fewer.
-- **Values between layers** that leave the chip are half of what calls move and more. For one image,
-  though, {passed}, and an H200 has 64 MB of registers and shared memory, and 63 MB in its last
-  cache. So a whole batch can be computed image by image, with the weights kept there, and a bound
-  of the data that any order moves (Huang and others, "Mind the Gap", 2024) is zero for them.
-- **Steps** can overlap: images don't depend on each other, so a product of one may be computed, or
-  its weights be read, while another one waits. Only the longest chain of one image is left, and
-  that is in the limit, at the shortest start that was measured.
-- **What is no product** is on the chip already when it is computed, by that argument, and other
-  units than those of products do it meanwhile: their rate was never measured by itself.
-- **Windows by channel**, and products of few channels, keep Tensor Cores mostly idle. That they
-  can't be written as products that fill them isn't proven, so they count at the full rate.
+- **Convolutions** are counted as Winograd's minimal algorithm does them with one tile for each map.
+  Its transforms count nothing: they are additions, of which no least number is known. Nor is it
+  known that no such algorithm is exact enough. VGG is at 1.5 times its speed of light in full, and
+  at 12.7 so. But with all operations it would be no limit: libraries have kernels with fewer.
+- **Values between layers** may stay on the chip: {passed}. An H200 has 64 MB of registers and
+  shared memory, and 63 MB in its last cache. So a batch can be computed image by image, and what
+  any order has to move (Huang and others, "Mind the Gap", 2024) is nothing.
+- **Steps** may overlap: images don't depend on each other, so that a product of one is computed, or
+  its weights are read, while another one waits. What is left is the longest chain of one image,
+  which the limit has, at the shortest start that was measured.
+- **What is no product** needs nothing from outside either, and other units than those of products
+  may do it meanwhile: their rate was not measured by itself. Models such as mamba2-small, that
+  mostly have such layers, are furthest from their speed of light.
+- **Windows by channel**, and products of few channels, fill no Tensor Core as they are computed.
+  That no way of writing them does isn't proven, so they count at the full rate.
 """
 
 KIND_OF_CALL = """
@@ -212,8 +212,9 @@ def _passed(found: Found) -> str:
         return "nothing was found"
     name = max(largest, key=lambda of: largest[of])
     return (
-        f"no product of {len(largest)} models reads and writes more than {largest[name]:.0f} MB in "
-        f"16 bits besides its weights ({name}; {median(largest.values()):.1f} in the median)"
+        f"for one of the batch, no product of {len(largest)} models reads and\n  writes more than "
+        f"{largest[name]:.0f} MB in 16 bits besides its weights ({median(largest.values()):.1f} MB "
+        "in the\n  median)"
     )
 
 

@@ -16,7 +16,7 @@ from benanza.publishing.zoo_models import zoo
 from benanza_schemas.layer import Precision
 from study.ladder_of_estimates import ESTIMATES, estimates, estimates_known, estimates_off
 from study.ladder_of_models import Rung, TimedCall, models, recorded, rungs
-from study.ladder_of_steps import OF_STEPS, Step, finding, steps, table
+from study.ladder_of_steps import OF_STEPS, DecoderStep, finding, steps, table
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 GPUS = {
@@ -107,9 +107,9 @@ proven:
 - **Steps** may overlap: images don't depend on each other, so that a product of one is computed, or
   its weights are read, while another one waits. What is left is the longest chain of one image,
   which the limit has, at the shortest start that was measured.
-- **What is no product** needs nothing from outside either, and other units than those of products
-  may do it meanwhile: their rate was not measured by itself. Models such as mamba2-small, that
-  mostly have such layers, are furthest from their speed of light.
+- **What is no product** works on values that may be on the chip, and other units than those of
+  products may do it meanwhile: their rate was not measured by itself. Where such layers take most
+  of the time, as in mamba2-small, the speed of light is far away.
 - **Windows by channel**, and products of few channels, fill no Tensor Core as they are computed.
   That no way of writing them does isn't proven, so they count at the full rate.
 """
@@ -127,7 +127,7 @@ def main() -> None:
     print(page(_found(), list(steps())))
 
 
-def page(found: Found, of_steps: Sequence[Step]) -> str:
+def page(found: Found, of_steps: Sequence[DecoderStep]) -> str:
     """The page of these cases, and of these steps of decoders."""
     return "\n".join(
         (
@@ -205,16 +205,10 @@ def _bounds(found: Found) -> Iterator[str]:
 
 def _passed(found: Found) -> str:
     """How much a product reads and writes besides its constants, for one of the batch."""
-    largest: dict[str, float] = {}
-    for rung in found.get(LARGE, []):
-        largest[rung.model] = rung.passed_bytes / 1e6
-    if not largest:
-        return "nothing was found"
-    name = max(largest, key=lambda of: largest[of])
+    passed = [rung.passed_bytes / 1e6 for rung in found.get(LARGE, [])]
     return (
-        f"for one of the batch, no product of {len(largest)} models reads and\n  writes more than "
-        f"{largest[name]:.0f} MB in 16 bits besides its weights ({median(largest.values()):.1f} MB "
-        "in the\n  median)"
+        f"for one of the batch, no product of {len(passed)} models reads and\n  writes more than "
+        f"{max(passed, default=0):.0f} MB in 16 bits besides its weights"
     )
 
 

@@ -37,7 +37,7 @@ UP_TO = (1024, 4096, 16384)
 """The columns: steps behind so many tokens, and more than those of the column before."""
 
 
-Point = tuple[str, Quantised, int]
+StepPoint = tuple[str, Quantised, int]
 """A decoder, its weights, and behind how many tokens."""
 
 
@@ -53,7 +53,7 @@ alone counts at that rate. Weights of 4 bits are unpacked on the way, for 128 se
 """
 
 
-class Step(NamedTuple):
+class DecoderStep(NamedTuple):
     """A decoder's step with these weights, for so many sequences behind so many tokens."""
 
     weights: Quantised
@@ -62,15 +62,15 @@ class Step(NamedTuple):
     rung: Rung
 
 
-POINTS: tuple[Point, ...] = (
+POINTS: tuple[StepPoint, ...] = (
     *((of, weights, past) for weights, pasts in PASTS.items() for past in pasts for of in DECODERS),
     *((SWEPT, "", past) for past in SWEPT_PASTS),
 )
 
 
 def steps(
-    points: Iterable[Point] = POINTS, sequences: tuple[int, ...] = SEQUENCES
-) -> Iterator[Step]:
+    points: Iterable[StepPoint] = POINTS, sequences: tuple[int, ...] = SEQUENCES
+) -> Iterator[DecoderStep]:
     """Those of these steps that the recording has whole, for so many sequences. Raises
     `BenanzaError` as `recorded` does.
     """
@@ -79,10 +79,10 @@ def steps(
         address = f"zoo:decoder:{name}-step"
         for model in models([address], sequences, {"past": past}, weights):
             for rung in rungs(known, model):
-                yield Step(weights, model.batch, past, rung)
+                yield DecoderStep(weights, model.batch, past, rung)
 
 
-def finding(found: Sequence[Step]) -> Iterator[str]:
+def finding(found: Sequence[DecoderStep]) -> Iterator[str]:
     """What holds of all of them."""
     in_floats = [_ratio(step) for step in found if not step.weights]
     of_few_bits = [_ratio(step) for step in found if step.weights]
@@ -95,14 +95,14 @@ def finding(found: Sequence[Step]) -> Iterator[str]:
         )
 
 
-def table(found: Iterable[Step]) -> Iterator[str]:
+def table(found: Iterable[DecoderStep]) -> Iterator[str]:
     """A row for each kind of weights and number of sequences."""
     yield (
         "| weights | sequences | steps | past of up to 1,024 | up to 4,096 | up to 16,384 | "
         "calls apart | held by |"
     )
     yield "|---|---|---|---|---|---|---|---|"
-    rows: dict[tuple[Quantised, int], list[Step]] = defaultdict(list)
+    rows: dict[tuple[Quantised, int], list[DecoderStep]] = defaultdict(list)
     for step in found:
         rows[step.weights, step.sequences].append(step)
     for (weights, sequences), of in rows.items():
@@ -118,7 +118,7 @@ def table(found: Iterable[Step]) -> Iterator[str]:
         )
 
 
-def _ratio(step: Step) -> float:
+def _ratio(step: DecoderStep) -> float:
     bound = step.rung.bound
     return (bound.sequential_us or 0.0) / (bound.roofline_us or float("inf"))
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from benanza.importing.known import Known, key_of, made_at
 from benanza.importing.recording import Recorded, digest_of, read_recording
-from benanza.importing.remembered import Counted, Remembered
+from benanza.importing.remembered import FileCounts, Remembered
 from benanza.installation.configured import configured_log
 from benanza.results.import_recordings import Imported
 from benanza_backbone.clock import now
@@ -52,7 +52,7 @@ def import_recordings(files: Sequence[Path], settings: Settings) -> Imported:
             if (counted := remembered.counted(digest)) is not None
         }
         unread = [file for file in digests if file not in known_before]
-        read: dict[Path, Counted] = {}
+        read: dict[Path, FileCounts] = {}
         if unread:
             known = Known(log)
             lacking: set[bytes] = set()
@@ -76,7 +76,7 @@ def import_recordings(files: Sequence[Path], settings: Settings) -> Imported:
     )
 
 
-def _read(file: Path, known: Known, lacking: set[bytes]) -> tuple[Counted, int, int]:
+def _read(file: Path, known: Known, lacking: set[bytes]) -> tuple[FileCounts, int, int]:
     """What is in a file, and how many measurements in it are new or left out. Adds to `lacking`
     what the log lacks of it.
     """
@@ -101,7 +101,7 @@ def _read(file: Path, known: Known, lacking: set[bytes]) -> tuple[Counted, int, 
         else:
             lacking.add(key)
             new += measured
-    return Counted(frozenset(systems), layers, profiles, witnesses), new, left_out
+    return FileCounts(frozenset(systems), layers, profiles, witnesses), new, left_out
 
 
 def _check_time(file: Path, event: Recorded) -> None:

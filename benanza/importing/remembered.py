@@ -22,7 +22,7 @@ _TAKING_BACK = tuple(of.__name__.encode() for of in (ModelForgotten, RecordingWi
 """What stands in every event that takes something back."""
 
 
-class Counted(msgspec.Struct, frozen=True):
+class FileCounts(msgspec.Struct, frozen=True):
     """What is in a file. `systems` are their ids."""
 
     systems: frozenset[str]
@@ -32,7 +32,7 @@ class Counted(msgspec.Struct, frozen=True):
 
 
 class _Imported(msgspec.Struct, frozen=True):
-    counted: Counted
+    counted: FileCounts
     ends: dict[str, dict[int, int]]
 
 
@@ -50,7 +50,7 @@ class Remembered:
             with suppress(OSError, msgspec.MsgspecError, ValueError):
                 self._files = _DECODER.decode(self._path.read_bytes())
 
-    def counted(self, digest: str) -> Counted | None:
+    def counted(self, digest: str) -> FileCounts | None:
         """What is in the file with this digest, if it was imported and all of it is still known.
 
         Raises `BenanzaError` if the log can't be read.
@@ -60,7 +60,7 @@ class Remembered:
             return None
         return known.counted
 
-    def remember(self, files: Mapping[str, Counted]) -> None:
+    def remember(self, files: Mapping[str, FileCounts]) -> None:
         """Keeps what is in the files with these digests, of which the log has all, unless the disk
         refuses.
         """

@@ -4,11 +4,11 @@ from functools import cache
 
 import pytest
 
-from study.ladder_of_steps import POINTS, Point, Step, finding, steps, table
+from study.ladder_of_steps import POINTS, DecoderStep, StepPoint, finding, steps, table
 
 pytestmark = pytest.mark.slow
 
-SOME: tuple[Point, ...] = (
+SOME: tuple[StepPoint, ...] = (
     ("granite-3.1-2b", "", 1023),
     ("granite-3.1-2b", "", 4095),
     ("granite-3.1-2b", "int4", 1023),
@@ -17,7 +17,7 @@ SOME: tuple[Point, ...] = (
 
 
 @cache
-def found() -> dict[tuple[str, int, int], Step]:
+def found() -> dict[tuple[str, int, int], DecoderStep]:
     return {(of.weights, of.sequences, of.past): of for of in steps(SOME, (1, 32))}
 
 

@@ -79,14 +79,14 @@ all measured there; bounds are sequential, of all layers, with fusion. The
 
 A model is one of *convolutions* or *products of matrices* if these have two thirds of its
 operations. *Bound / light* is how many times the speed of light the bound is, as the median and,
-in brackets, from the least to the most. Three columns say where the rest comes from, each by what
-the bound would be divided by instead:
+in brackets, from the least to the most. Three columns say where the rest comes from: how many
+times something else the bound is.
 
-- *in full*: the same, if a convolution took all the operations of its definition. The speed of
-  light counts the fewest that are known, those of a map as one tile, though no library computes it
-  so.
-- *in steps*: that of each product in full, one after the other. The speed of light adds up reads,
-  operations and starts apart, since a chip may read what a later product needs while it computes.
+- *in full*: the speed of light, if a convolution took all the operations of its definition. It
+  counts the fewest that are known, those of a map as one tile, though no library computes it so.
+- *in steps*: the sum of those of the products in full, one after the other. The speed of light of a
+  model adds up reads, operations and starts apart, since a chip may read what a later product needs
+  while it computes.
 - *calls apart*: the sum of the calls' own speeds of light, each of which reads and writes all that
   passes between calls, starts once, and has the fewest operations. What is left is what better
   kernels could save without more fusion.
@@ -100,10 +100,11 @@ proven:
 - **Convolutions** are counted as Winograd's minimal algorithm does them with one tile for each map.
   Its transforms count nothing: they are additions, of which no least number is known. Nor is it
   known that no such algorithm is exact enough. VGG is at 1.5 times its speed of light in full, and
-  at 12.7 so. But with all operations it would be no limit: libraries have kernels with fewer.
-- **Values between layers** may stay on the chip: {passed}. An H200 has 64 MB of registers and
-  shared memory, and 63 MB in its last cache. So a batch can be computed image by image, and what
-  any order has to move (Huang and others, "Mind the Gap", 2024) is nothing.
+  at 12.7 so. But with all operations it would be no limit: cuDNN has kernels with fewer.
+- **Values between layers** may stay on the chip. {passed}
+  An H200 has 64 MB of registers and shared memory, and 63 MB in its last cache. So a batch can be
+  computed image by image, and what any order has to move (Huang and others, "Mind the Gap", 2024)
+  is nothing.
 - **Steps** may overlap: images don't depend on each other, so that a product of one is computed, or
   its weights are read, while another one waits. What is left is the longest chain of one image,
   which the limit has, at the shortest start that was measured.
@@ -111,8 +112,7 @@ proven:
   products may do it meanwhile: their rate was not measured by itself. Where such layers take most
   of the time, as in mamba2-small, the speed of light is far away.
 - **Windows by channel**, and products of few channels, fill no Tensor Core as they are computed.
-  That no way of writing them does isn't proven, so they count at the full rate.
-"""
+  That no way of writing them does isn't proven, so they count at the full rate."""
 
 KIND_OF_CALL = """
 ## Calls above their speeds of light
@@ -207,8 +207,8 @@ def _passed(found: Found) -> str:
     """How much a product reads and writes besides its constants, for one of the batch."""
     passed = [rung.passed_bytes / 1e6 for rung in found.get(LARGE, [])]
     return (
-        f"for one of the batch, no product of {len(passed)} models reads and\n  writes more than "
-        f"{max(passed, default=0):.0f} MB in 16 bits besides its weights"
+        f"For one of a batch of {LARGE.batch}, no product\n  of these {len(passed)} models reads "
+        f"and writes more than {max(passed, default=0):.0f} MB in fp16 besides its weights."
     )
 
 

@@ -75,6 +75,11 @@ class ReportedBound(NamedTuple):
         return next((of for of in others if of.configuration == run.calls_of), run)
 
     @property
+    def has_forms(self) -> bool:
+        """Whether it is known of all its calls what they read and give."""
+        return all(call.fingerprint in self.forms for call in self.calls)
+
+    @property
     def device(self) -> str:
         """The accelerator or, without one, the CPU."""
         return self.system.accelerator or self.system.cpu

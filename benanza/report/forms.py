@@ -1,23 +1,48 @@
 """What the layers of calls read and give, with their attributes."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 from benanza.looking.stored_bound import StoredBound
 from benanza.render.units import dimensions
 from benanza_backbone.clickhouse.store import Store
+from benanza_schemas.element_types import BITS, PRECISIONS, size_bytes
+from benanza_schemas.layer import Precision
 
 FORMS = """
-    SELECT fingerprint, operators, attributes, input_shapes, input_constants, output_shapes
+    SELECT
+        fingerprint, operators, attributes, input_shapes, input_dtypes, input_constants,
+        output_shapes, output_dtypes
     FROM layers FINAL WHERE has({fingerprints:Array(String)}, fingerprint)
 """
 
+AT_PRECISION = "float32", "float16", "bfloat16"
+"""Types of tensors that are kept in that of the precision at which a layer was measured."""
+
+
+class Tensor(NamedTuple):
+    """A tensor of a layer, at the model's own type."""
+
+    dtype: str
+    shape: tuple[int, ...]
+
+    def bytes(self, precision: Precision) -> int:
+        """What it takes in memory where the layer is measured at this precision; texts, whose sizes
+        are their own, count as none.
+        """
+        kept = PRECISIONS[precision].element_type if self.dtype in AT_PRECISION else self.dtype
+        return size_bytes(kept, prod(self.shape)) if kept in BITS else 0
+
 
 class CallForm(NamedTuple):
-    """What a layer reads that is no constant, what it gives, and its attributes, for people."""
+    """A layer's tensors: what it reads that is no constant, its constants, and what it gives; and
+    its attributes, for people.
+    """
 
-    reads: str
-    gives: str
+    reads: tuple[Tensor, ...]
+    constants: tuple[Tensor, ...]
+    gives: tuple[Tensor, ...]
     attributes: str
 
 
@@ -28,17 +53,26 @@ def forms_of(store: Store, stored: Iterable[StoredBound]) -> dict[str, CallForm]
     return {row["fingerprint"]: _form(row) for row in rows}
 
 
+def said(tensors: Sequence[Tensor]) -> str:
+    """The tensors for people: `float32 1×64×56×56, int64 3`."""
+    return ", ".join(f"{tensor.dtype} {dimensions(tensor.shape)}" for tensor in tensors)
+
+
 def _form(row: Mapping[str, Any]) -> CallForm:
-    read = [
-        dimensions(shape)
-        for shape, constant in zip(row["input_shapes"], row["input_constants"], strict=True)
-        if not constant
-    ]
+    inputs = _tensors(row["input_dtypes"], row["input_shapes"])
+    constant = row["input_constants"]
     attributes = (
         f"{op} {', '.join(f'{name} {value}' for name, value in sorted(of.items()))}"
         for op, of in zip(row["operators"], row["attributes"], strict=True)
         if of
     )
     return CallForm(
-        ", ".join(read), ", ".join(map(dimensions, row["output_shapes"])), "; ".join(attributes)
+        tuple(each for each, is_constant in zip(inputs, constant, strict=True) if not is_constant),
+        tuple(each for each, is_constant in zip(inputs, constant, strict=True) if is_constant),
+        tuple(_tensors(row["output_dtypes"], row["output_shapes"])),
+        "; ".join(attributes),
     )
+
+
+def _tensors(dtypes: Sequence[str], shapes: Sequence[Sequence[int]]) -> list[Tensor]:
+    return [Tensor(dtype, tuple(shape)) for dtype, shape in zip(dtypes, shapes, strict=True)]

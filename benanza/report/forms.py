@@ -21,7 +21,7 @@ AT_PRECISION = "float32", "float16", "bfloat16"
 """Types of tensors that are kept in that of the precision at which a layer was measured."""
 
 
-class Tensor(NamedTuple):
+class CallTensor(NamedTuple):
     """A tensor of a layer, at the model's own type."""
 
     dtype: str
@@ -40,9 +40,9 @@ class CallForm(NamedTuple):
     its attributes, for people.
     """
 
-    reads: tuple[Tensor, ...]
-    constants: tuple[Tensor, ...]
-    gives: tuple[Tensor, ...]
+    reads: tuple[CallTensor, ...]
+    constants: tuple[CallTensor, ...]
+    gives: tuple[CallTensor, ...]
     attributes: str
 
 
@@ -53,7 +53,7 @@ def forms_of(store: Store, stored: Iterable[StoredBound]) -> dict[str, CallForm]
     return {row["fingerprint"]: _form(row) for row in rows}
 
 
-def said(tensors: Sequence[Tensor]) -> str:
+def said(tensors: Sequence[CallTensor]) -> str:
     """The tensors for people: `float32 1×64×56×56, int64 3`."""
     return ", ".join(f"{tensor.dtype} {dimensions(tensor.shape)}" for tensor in tensors)
 
@@ -74,5 +74,5 @@ def _form(row: Mapping[str, Any]) -> CallForm:
     )
 
 
-def _tensors(dtypes: Sequence[str], shapes: Sequence[Sequence[int]]) -> list[Tensor]:
-    return [Tensor(dtype, tuple(shape)) for dtype, shape in zip(dtypes, shapes, strict=True)]
+def _tensors(dtypes: Sequence[str], shapes: Sequence[Sequence[int]]) -> list[CallTensor]:
+    return [CallTensor(dtype, tuple(shape)) for dtype, shape in zip(dtypes, shapes, strict=True)]

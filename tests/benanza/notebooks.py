@@ -9,7 +9,6 @@ Nothing else may run on the machine meanwhile, since `first-bound` measures it.
 import os
 import sys
 import tempfile
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

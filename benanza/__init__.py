@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from benanza.api import *  # noqa: F403 - what `benanza.api.__all__` lists
+    from benanza.api import __all__ as __all__
 
 
 def __dir__() -> list[str]:

@@ -13,7 +13,7 @@ from benanza_schemas.events import BoundUpdated, CheckpointIngested, device
 from benanza_schemas.layer import Precision
 from benanza_schemas.vocabulary import COPIED_STATE, STATE_AS_WRITTEN
 
-Key = tuple[str, str, str]
+Key = tuple[str, str, Precision]
 """An architecture, a system, and a precision."""
 
 BEATEN = 0.99
@@ -178,12 +178,12 @@ def _runs(
     for profile in facts.profiles:
         architecture_id = architectures.get(profile.model_id, "")
         beside = architecture_id, profile.precision, device(profile.system)
-        key = _lowest(facts, bounds, *beside)
-        if key is not None and profile.times is not None:
+        lowest = _lowest(facts, bounds, *beside)
+        if lowest is not None and profile.times is not None:
             framework = profile.system.runtime
             version = profile.system.libraries.get(framework, "")
             run_as = f"{framework} {version}, {profile.configuration}"
-            yield key, profile.profiled_at, run_as, profile.times.median_us
+            yield lowest, profile.profiled_at, run_as, profile.times.median_us
 
 
 def _lowest(

@@ -19,7 +19,7 @@ STABLE = 1.02
 def measurements(facts: Facts, asked: Mapping[str, Any]) -> list[Row]:
     """`stored_events.MEASUREMENTS`."""
     layers, groups = facts.parts(asked["architecture"])
-    parts = {of.fingerprint for of in (*layers, *groups)}
+    parts = {of.fingerprint for of in layers} | {of.fingerprint for of in groups}
     found = [
         row | {"samples_us": [] if row["median_us"] is None else [row["median_us"]]}
         for row in _counted(facts.measured(parts))

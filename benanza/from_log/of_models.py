@@ -36,6 +36,37 @@ def files(facts: Facts, asked: Parameters) -> list[Row]:
     return [{name: getattr(model, name) for name in columns} for model in known.values()]
 
 
+def named(facts: Facts, asked: Parameters) -> list[Row]:
+    """`queries.NAMED_MODELS`."""
+    by_id: dict[str, list[CheckpointIngested]] = {}
+    for model in facts.models:
+        if model.model_id in asked["models"]:
+            by_id.setdefault(model.model_id, []).append(model)
+    found = [
+        {
+            "model_id": model_id,
+            "names": ", ".join(sorted(model.name for model in models)),
+            "batch": models[0].batch,
+            "dims": models[0].dims,
+        }
+        for model_id, models in by_id.items()
+    ]
+    return sorted(found, key=lambda row: (row["names"], row["batch"], row["model_id"]))
+
+
+def of_same_files(facts: Facts, asked: Parameters) -> list[Row]:
+    """`queries.OF_SAME_FILES`."""
+    digests = {model.sha256 for model in facts.models if model.model_id in asked["models"]}
+    known = {model.model_id: model for model in facts.models if model.sha256 in digests}
+    columns = "model_id", "sha256", "batch", "dims", "quantised", "tensor_parallel"
+    return [{name: getattr(model, name) for name in columns} for model in known.values()]
+
+
+def layer_inputs(facts: Facts, asked: Parameters) -> list[Row]:
+    """`queries.LAYER_INPUTS`."""
+    return [facts.titles[key] for key in asked["layers"] if key in facts.titles]
+
+
 def known_model(facts: Facts, asked: Parameters) -> list[Row]:
     """`stored_events.MODEL`."""
     named = [model for model in facts.models if model.model_id == asked["model"]]

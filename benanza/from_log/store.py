@@ -8,7 +8,7 @@ from benanza.from_log import of_bounds, of_measurements, of_models, of_runs, of_
 from benanza.from_log.facts import Facts, Row
 from benanza.looking import model_ids
 from benanza.report.forms import FORMS
-from benanza_backbone.clickhouse import bound_queries, stored_events, unbounded_queries
+from benanza_backbone.clickhouse import bound_queries, queries, stored_events, unbounded_queries
 from benanza_backbone.clickhouse.connection import NEEDS_ENGINE
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
@@ -27,6 +27,9 @@ ANSWERS: Mapping[str, Callable[[Facts, Mapping[str, Any]], list[Row]]] = {
     unbounded_queries.MODELS: of_models.without_bound,
     unbounded_queries.MEASURED: of_models.measured_without_bound,
     FORMS: of_models.forms,
+    queries.NAMED_MODELS: of_models.named,
+    queries.OF_SAME_FILES: of_models.of_same_files,
+    queries.LAYER_INPUTS: of_models.layer_inputs,
     stored_events.MODEL: of_models.known_model,
     stored_events.GRAPH: of_models.graph,
     stored_events.LAYERS: of_models.layers,

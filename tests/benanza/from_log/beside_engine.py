@@ -15,6 +15,7 @@ from benanza_backbone.clickhouse.bound_queries import (
     BEATEN_BY,
     SLOWED_CALLS,
 )
+from benanza_backbone.clickhouse.queries import LAYER_INPUTS, OF_SAME_FILES
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clickhouse.stored_events import PROFILED
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
@@ -24,7 +25,10 @@ from benanza_schemas.events import AnyEvent
 PERHAPS = ANY_RUNS, ANY_SLOWED_CALLS
 """Statements that only save the engine another one."""
 
-IN_ANY_ORDER = BEATEN_BY, FILES, FORMS, MODEL_IDS, PROFILED, SLOWED_CALLS
+IN_ANY_ORDER = (
+    *(BEATEN_BY, FILES, FORMS, LAYER_INPUTS, MODEL_IDS, OF_SAME_FILES, PROFILED),
+    SLOWED_CALLS,
+)
 
 
 class BesideLog(Store):

@@ -11,6 +11,7 @@ from benanza.looking import model_ids
 from benanza.looking.without_bound import models_without_bound
 from benanza.report.forms import FORMS
 from benanza.request import BoundPolicy
+from benanza_backbone.clickhouse import queries
 from benanza_backbone.clickhouse.stored_events import (
     profiled_models,
     stored_measurements,
@@ -132,6 +133,10 @@ def ask_all(store: BesideLog) -> None:
     profiled_models(store, [MODEL_ID, "nothing"])
     for failures in (False, True):
         stored_profiles(store, MODEL_ID, failures=failures)
+    for asked in ([MODEL_ID], [MODEL_ID, WITHOUT_BOUND.model_id]):
+        store.query(queries.NAMED_MODELS, {"models": asked})
+        store.query(queries.OF_SAME_FILES, {"models": asked})
+    store.query(queries.LAYER_INPUTS, {"layers": [CONV_ID, "nothing"]})
     store.query(FORMS, {"fingerprints": [CONV_ID, RELU_ID, "nothing"]})
 
 

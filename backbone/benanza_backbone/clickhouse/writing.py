@@ -155,7 +155,7 @@ class EventWriter:
             for statement in statements:
                 self._client.command(statement, parameters=parameters)
 
-    def _query(self, sql: str, parameters: dict[str, object]) -> list[dict[str, Any]]:
+    def _query(self, sql: str, parameters: dict[str, list[str]]) -> list[dict[str, Any]]:
         with errors_mended(self._address):
             return list(self._client.query(sql, parameters=parameters).named_results())
 

@@ -133,9 +133,9 @@ def ask_all(store: BesideLog) -> None:
     profiled_models(store, [MODEL_ID, "nothing"])
     for failures in (False, True):
         stored_profiles(store, MODEL_ID, failures=failures)
-    for asked in ([MODEL_ID], [MODEL_ID, WITHOUT_BOUND.model_id]):
-        store.query(queries.NAMED_MODELS, {"models": asked})
-        store.query(queries.OF_SAME_FILES, {"models": asked})
+    for ids in ([MODEL_ID], [MODEL_ID, WITHOUT_BOUND.model_id]):
+        store.query(queries.NAMED_MODELS, {"models": ids})
+        store.query(queries.OF_SAME_FILES, {"models": ids})
     store.query(queries.LAYER_INPUTS, {"layers": [CONV_ID, "nothing"]})
     store.query(FORMS, {"fingerprints": [CONV_ID, RELU_ID, "nothing"]})
 

@@ -5,7 +5,6 @@ from contextlib import ExitStack, contextmanager, suppress
 
 from filelock import FileLock, Timeout
 
-from benanza.from_log.store import LogStore
 from benanza.installation.answers import KnownAnswers, RememberingStore, forget_answers
 from benanza.running.progress import RunProgress, shown
 from benanza_backbone.clickhouse.connection import has_engine, parse_address
@@ -102,6 +101,9 @@ def is_stored(settings: Settings) -> bool:
 def filled_store(settings: Settings, log: SqliteEventLog, progress: RunProgress) -> Store:
     """The store, with all that the log has. Raises `BenanzaError` as `Store.open` and `fill` do."""
     if not is_stored(settings):
+        # Most have the engine, and to import this takes a while.
+        from benanza.from_log.store import LogStore
+
         return LogStore(log)
     with ExitStack() as held:
         store = held.enter_context(Store.open(settings.clickhouse))

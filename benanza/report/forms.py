@@ -2,13 +2,15 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from benanza.looking.stored_bound import StoredBound
 from benanza.render.units import dimensions
 from benanza_backbone.clickhouse.store import Store
 from benanza_schemas.element_types import BITS, PRECISIONS, size_bytes
 from benanza_schemas.layer import Precision
+
+if TYPE_CHECKING:
+    from benanza.looking.stored_bound import StoredBound
 
 FORMS = """
     SELECT
@@ -46,7 +48,7 @@ class CallForm(NamedTuple):
     attributes: str
 
 
-def forms_of(store: Store, stored: Iterable[StoredBound]) -> dict[str, CallForm]:
+def forms_of(store: Store, stored: Iterable["StoredBound"]) -> dict[str, CallForm]:
     """Of all layers and groups of these bounds."""
     asked = {of.fingerprint for each in stored for of in each.measurements}
     rows = store.query(FORMS, {"fingerprints": sorted(asked)})

@@ -28,15 +28,23 @@ class Try(msgspec.Struct, frozen=True, tag=True):
 
 class Arrange(msgspec.Struct, frozen=True, tag=True):
     """Inputs change by this seed before each call from now on. Calls the kernel once; or a function
-    that does nothing, if it is `empty`. Answered with `Done`.
+    that does nothing, if it is `empty`. A GPU is given so many `calls` at a time. Answered with
+    `Done`.
     """
 
     seed: int
     empty: bool = False
+    calls: int = 1
 
 
 class Run(msgspec.Struct, frozen=True, tag=True):
     """Call it until the flag is set. Answered with `CallsMade`."""
+
+
+class Fetch(msgspec.Struct, frozen=True, tag=True):
+    """Lay into the shared memory what the device holds: inputs, weights, and outputs. Answered with
+    `Done`.
+    """
 
 
 class Begun(msgspec.Struct, frozen=True, tag=True):
@@ -61,7 +69,7 @@ class KernelRefused(msgspec.Struct, frozen=True, tag=True):
     reason: str
 
 
-Request = Begin | LoadKernel | Prepare | Try | Arrange | Run
+Request = Begin | LoadKernel | Prepare | Try | Arrange | Run | Fetch
 Reply = Begun | Done | CallsMade | KernelRefused
 
 MOST_BYTES = 1_000_000

@@ -3,6 +3,7 @@
 import ctypes
 import importlib.util
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -60,17 +61,24 @@ def _nothing(*_: Array) -> None: ...
 def _of_library(
     path: Path, inputs: Sequence[Array], weights: Sequence[Array], outputs: Sequence[Array]
 ) -> LoadedKernel:
+    run, told = library_of(path)
+    prepare = _with_pointers(told, weights) if told else _nothing
+    return LoadedKernel(_with_pointers(run, (*inputs, *outputs)), prepare, list)
+
+
+def library_of(path: Path) -> tuple[Any, Any | None]:
+    """The functions `run` and `prepare` of a shared library. The second one is None if there is
+    none. Raises `KernelError` if there is no `run`.
+    """
     library = ctypes.CDLL(str(path))
     try:
-        run = library.run
+        library.run.restype = None
     except AttributeError:
         raise KernelError("it has no function `run`") from None
-    run.restype = None
-    prepare: Callable[[], object] = _nothing
-    if hasattr(library, "prepare"):
-        library.prepare.restype = None
-        prepare = _with_pointers(library.prepare, weights)
-    return LoadedKernel(_with_pointers(run, (*inputs, *outputs)), prepare, list)
+    if not hasattr(library, "prepare"):
+        return library.run, None
+    library.prepare.restype = None
+    return library.run, library.prepare
 
 
 def _with_pointers(function: Any, arrays: Sequence[Array]) -> Callable[[], object]:
@@ -81,19 +89,11 @@ def _with_pointers(function: Any, arrays: Sequence[Array]) -> Callable[[], objec
 def _of_module(
     path: Path, inputs: Sequence[Array], weights: Sequence[Array], outputs: Sequence[Array]
 ) -> LoadedKernel:
-    spec = importlib.util.spec_from_file_location("kernel", path)
-    if spec is None or spec.loader is None:
-        raise KernelError("it is neither a module of Python (.py) nor a shared library (.so)")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    run = getattr(module, "run", None)
-    if not callable(run):
-        raise KernelError("it has no function `run`")
+    run, told = functions_of_module(path)
     reading = [*map(_read_only, inputs)]
-    told = getattr(module, "prepare", None)
     fixed = [*map(_read_only, weights)]
-    prepare: Callable[[], object] = (lambda: told(*fixed)) if callable(told) else _nothing
-    count = _parameters(run)
+    prepare: Callable[[], object] = (lambda: told(*fixed)) if told else _nothing
+    count = parameters_of(run)
     if count == len(inputs) + len(outputs):
         arguments = (*reading, *outputs)
         return LoadedKernel(lambda: run(*arguments), prepare, list)
@@ -103,6 +103,24 @@ def _of_module(
             f" and {len(outputs)} outputs, which it may leave out and return"
         )
     return _returning(run, reading, prepare, outputs)
+
+
+def functions_of_module(
+    path: Path,
+) -> tuple[Callable[..., object], Callable[..., object] | None]:
+    """The functions `run` and `prepare` of a module of Python, as of a library."""
+    spec = importlib.util.spec_from_file_location("kernel", path)
+    if spec is None or spec.loader is None:
+        raise KernelError("it is neither a module of Python (.py) nor a shared library (.so)")
+    module = importlib.util.module_from_spec(spec)
+    # Triton looks for the module of a function that it compiles.
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    run = getattr(module, "run", None)
+    if not callable(run):
+        raise KernelError("it has no function `run`")
+    told = getattr(module, "prepare", None)
+    return run, told if callable(told) else None
 
 
 def _returning(
@@ -131,7 +149,8 @@ def _returning(
     return LoadedKernel(call, prepare, lambda: list(last))
 
 
-def _parameters(run: Callable[..., object]) -> int:
+def parameters_of(run: Callable[..., object]) -> int:
+    """How many arguments it takes. Raises `KernelError` if nobody can say."""
     try:
         return len(inspect.signature(run).parameters)
     except (TypeError, ValueError):

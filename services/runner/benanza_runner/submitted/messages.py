@@ -6,10 +6,13 @@ from benanza_runner.submitted.signature import Signature
 
 
 class Begin(msgspec.Struct, frozen=True, tag=True):
-    """The first message: maps the memory, and confines the process. Answered with `Begun`."""
+    """The first message: maps the memory, and confines the process. Answered with `Begun`. In the
+    `folder`, if there is one, the process may write until the kernel is loaded.
+    """
 
     kernel: str
     memory: str
+    folder: str
     signature: Signature
     memory_bytes: int
 

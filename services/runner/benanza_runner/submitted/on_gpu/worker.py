@@ -158,6 +158,7 @@ class GpuBench(KernelBench):
         ]
         for array, shared in pairs:
             array.set(_as_stored(shared))
+        cupy.cuda.runtime.deviceSynchronize()
 
     def _start(self, graph: RepeatedGraph) -> None:
         """Runs a graph of one call."""

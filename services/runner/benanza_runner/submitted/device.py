@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from benanza_runner.submitted.outcome import KernelLimits
+
 _INHERITED = ("PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_PATH", "CUDA_HOME")
 
 
@@ -16,6 +18,7 @@ class KernelDevice(NamedTuple):
     """
 
     worker: str
+    limits: KernelLimits
     window_s: float
     windows: int
     is_asynchronous: bool = False
@@ -34,7 +37,11 @@ class KernelDevice(NamedTuple):
         return {**counts, **found, **dict.fromkeys(folders, str(folder)), **caches}
 
 
-ON_CPU = KernelDevice("benanza_runner.submitted.worker", 0.002, 60)
+ON_CPU = KernelDevice("benanza_runner.submitted.on_cpu.worker", KernelLimits(), 0.002, 60)
 ON_GPU = KernelDevice(
-    "benanza_runner.submitted.on_gpu.worker", 0.008, 20, is_asynchronous=True, graph_us=300.0
+    "benanza_runner.submitted.on_gpu.worker",
+    KernelLimits(memory_bytes=32_000_000_000),
+    *(0.008, 20),
+    is_asynchronous=True,
+    graph_us=300.0,
 )

@@ -44,7 +44,7 @@ class Run(msgspec.Struct, frozen=True, tag=True):
     """Call it until the flag is set. Answered with `CallsMade`."""
 
 
-class Fetch(msgspec.Struct, frozen=True, tag=True):
+class FetchArrays(msgspec.Struct, frozen=True, tag=True):
     """Lay into the shared memory what the device holds: inputs, weights, and outputs. Answered with
     `Done`.
     """
@@ -72,7 +72,7 @@ class KernelRefused(msgspec.Struct, frozen=True, tag=True):
     reason: str
 
 
-Request = Begin | LoadKernel | Prepare | Try | Arrange | Run | Fetch
+Request = Begin | LoadKernel | Prepare | Try | Arrange | Run | FetchArrays
 Reply = Begun | Done | CallsMade | KernelRefused
 
 MOST_BYTES = 1_000_000

@@ -26,7 +26,7 @@ from benanza_runner.submitted.asked_worker import AskedWorker
 from benanza_runner.submitted.device import ON_CPU, KernelDevice
 from benanza_runner.submitted.draws import PLAIN, Draws, InputKind
 from benanza_runner.submitted.memory import SharedMemory, shared_memory
-from benanza_runner.submitted.messages import Begin, Begun, Fetch, LoadKernel, Prepare, Try
+from benanza_runner.submitted.messages import Begin, Begun, FetchArrays, LoadKernel, Prepare, Try
 from benanza_runner.submitted.operands import KernelOperands
 from benanza_runner.submitted.outcome import KernelLimits, RefusedError, TimedKernel
 from benanza_runner.submitted.signature import Signature
@@ -58,14 +58,16 @@ def judged(
     precision: Precision,
     kernel: Path,
     threads: int,
-    limits: KernelLimits = KernelLimits(),  # noqa: B008  # it is frozen
     device: KernelDevice = ON_CPU,
+    limits: KernelLimits | None = None,
 ) -> TimedKernel:
     """The times of a kernel whose results are right each time.
 
     `kernel` is a module of Python or a shared library, `signature` that of the layer at the
-    precision. Raises `RefusedError`, and whatever ONNX Runtime raises that computes the results.
+    precision. `limits` are those of the device unless others are given. Raises `RefusedError`, and
+    whatever ONNX Runtime raises that computes the results.
     """
+    limits = limits or device.limits
     # Nobody can guess what is drawn from so many bits.
     draws = Draws(layer, signature, precision, np.random.default_rng(secrets.randbits(128)))
     try:
@@ -136,7 +138,7 @@ class _Referee:
             self._worker.ask(Prepare())
             self._operands.renew(kind)
             self._worker.ask(Try())
-            self._worker.ask(Fetch())
+            self._worker.ask(FetchArrays())
             self._operands.keep()
             self._operands.check()
         self._operands.reweigh()

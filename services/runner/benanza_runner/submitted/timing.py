@@ -1,5 +1,5 @@
-"""Times windows of calls of a submitted kernel, by a clock that it can't reach, and checks what each
-leaves behind.
+"""Times windows of calls of a submitted kernel by a clock that it can't reach, and checks what is
+left behind.
 """
 
 import secrets
@@ -16,7 +16,7 @@ from benanza_runner.submitted.messages import (
     MOST_BYTES,
     Arrange,
     CallsMade,
-    Fetch,
+    FetchArrays,
     Run,
     encoder,
     replies,
@@ -74,7 +74,7 @@ class WindowTimer:
         self._worker.ask(arranged)
         window = self._timed(length_s, stopped=stopped)
         if self._device.is_asynchronous:
-            self._worker.ask(Fetch())
+            self._worker.ask(FetchArrays())
             if window.calls:
                 fitting = int(self._device.graph_us * window.calls / window.us)
                 self._at_a_time[empty] = max(1, min(fitting, MOST_CALLS_AT_A_TIME))

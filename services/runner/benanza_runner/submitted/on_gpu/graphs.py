@@ -11,7 +11,7 @@ from typing import Any
 import cupy
 from cuda.bindings import driver
 
-from benanza_runner.submitted.kernels import KernelError
+from benanza_runner.submitted.working.sources import KernelError
 
 _ALLOWED = frozenset({"KERNEL", "MEMCPY", "MEMSET", "EMPTY"})
 """What a call may consist of. Nodes on the host would run while it is timed."""

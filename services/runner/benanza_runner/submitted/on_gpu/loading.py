@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import cupy
 
-from benanza_runner.submitted.kernels import (
+from benanza_runner.submitted.working.sources import (
     LIBRARIES,
     KernelError,
     functions_of_module,
@@ -57,9 +57,7 @@ def load_for_device(
 def _nothing() -> None: ...
 
 
-def _with_pointers(
-    function: Any, arrays: Sequence[Any], stream: Any
-) -> Callable[[], object]:
+def _with_pointers(function: Any, arrays: Sequence[Any], stream: Any) -> Callable[[], object]:
     pointers = [ctypes.c_void_p(array.data.ptr) for array in arrays]
     return lambda: function(*pointers, ctypes.c_void_p(stream.ptr))
 

@@ -22,16 +22,17 @@ from benanza_backbone.confining.confine import (
     confine_with_device,
 )
 from benanza_runner.arrays import Array
-from benanza_runner.submitted import disturbance, kernels, memory
-from benanza_runner.submitted.kernels import KernelError
+from benanza_runner.submitted import disturbance, memory
 from benanza_runner.submitted.memory import SharedMemory
 from benanza_runner.submitted.messages import Arrange, Begin
 from benanza_runner.submitted.on_gpu import changes, graphs, loading
 from benanza_runner.submitted.on_gpu.changes import DeviceChanges
 from benanza_runner.submitted.on_gpu.graphs import RepeatedGraph, captured, why_refused
 from benanza_runner.submitted.on_gpu.loading import DeviceKernel, load_for_device
-from benanza_runner.submitted.serving import KernelBench, serve
-from benanza_runner.submitted.tampering import KernelWatch
+from benanza_runner.submitted.working import sources
+from benanza_runner.submitted.working.serving import KernelBench, serve
+from benanza_runner.submitted.working.sources import KernelError
+from benanza_runner.submitted.working.tampering import KernelWatch
 
 IN_FLIGHT = 2
 """So many graphs are started before the first of them has to be done: the device is never idle."""
@@ -199,6 +200,6 @@ def _extends(array: Any, begin: int, end: int) -> bool:
 
 
 if __name__ == "__main__":
-    modules = (sys.modules[__name__], disturbance, kernels, memory, changes, graphs, loading)
+    modules = (sys.modules[__name__], disturbance, memory, sources, changes, graphs, loading)
     watched = (driver, GpuBench, KernelBench, DeviceChanges, DeviceKernel, RepeatedGraph)
     serve(int(sys.argv[1]), GpuBench, (*modules, *watched))

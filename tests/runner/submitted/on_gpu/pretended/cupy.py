@@ -4,7 +4,7 @@ what is started while a stream is captured is kept, and runs when the graph is l
 
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy import uint32  # noqa: F401  # kernels use it
@@ -92,7 +92,7 @@ def _change(
 class Graph:
     """What was started while a stream was captured."""
 
-    known: dict[int, "Graph"] = {}
+    known: ClassVar[dict[int, "Graph"]] = {}
 
     def __init__(self, work: list[Callable[[], object]]) -> None:
         self.work = work

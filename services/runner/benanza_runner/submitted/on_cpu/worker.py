@@ -1,7 +1,7 @@
 """The process in which a submitted kernel for a CPU runs. It can reach nothing, and knows no
 results.
 
-It is started as `python -m benanza_runner.submitted.worker FD`. FD is the file descriptor of a
+It is started as `python -m benanza_runner.submitted.on_cpu.worker FD`. FD is the file descriptor of a
 socket to the referee.
 """
 
@@ -14,19 +14,16 @@ import numpy as np
 from benanza_backbone.confining import readable
 from benanza_backbone.confining.confine import Confinement, confine_alone
 from benanza_runner.arrays import Array
-from benanza_runner.submitted import disturbance, kernels, memory
+from benanza_runner.submitted import disturbance, memory
 from benanza_runner.submitted.disturbance import Disturbance
-from benanza_runner.submitted.kernels import (
-    LIBRARIES,
-    KernelError,
-    LoadedKernel,
-    empty_call,
-    load,
-)
 from benanza_runner.submitted.memory import SharedMemory
 from benanza_runner.submitted.messages import Arrange, Begin
-from benanza_runner.submitted.serving import KernelBench, serve
-from benanza_runner.submitted.tampering import KernelWatch
+from benanza_runner.submitted.on_cpu import loading
+from benanza_runner.submitted.on_cpu.loading import LoadedKernel, empty_call, load
+from benanza_runner.submitted.working import sources
+from benanza_runner.submitted.working.serving import KernelBench, serve
+from benanza_runner.submitted.working.sources import LIBRARIES, KernelError
+from benanza_runner.submitted.working.tampering import KernelWatch
 
 
 class Bench(KernelBench):
@@ -115,5 +112,5 @@ class Bench(KernelBench):
 
 
 if __name__ == "__main__":
-    modules = (sys.modules[__name__], disturbance, kernels, memory)
+    modules = (sys.modules[__name__], disturbance, loading, memory, sources)
     serve(int(sys.argv[1]), Bench, (*modules, Bench, KernelBench, Disturbance, LoadedKernel))

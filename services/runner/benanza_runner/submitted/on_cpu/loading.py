@@ -1,9 +1,6 @@
-"""A submitted kernel as a function without arguments, over arrays that stay where they are."""
+"""A submitted kernel for a CPU as a function without arguments, over arrays that stay where they are."""
 
 import ctypes
-import importlib.util
-import inspect
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,14 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benanza_runner.arrays import Array
-
-LIBRARIES = (".so", ".dylib")
+from benanza_runner.submitted.working.sources import (
+    LIBRARIES,
+    KernelError,
+    functions_of_module,
+    library_of,
+    parameters_of,
+)
 
 _copy = np.copyto
-
-
-class KernelError(Exception):
-    """A kernel that isn't one; the text says why."""
 
 
 class LoadedKernel(NamedTuple):
@@ -66,21 +64,6 @@ def _of_library(
     return LoadedKernel(_with_pointers(run, (*inputs, *outputs)), prepare, list)
 
 
-def library_of(path: Path) -> tuple[Any, Any | None]:
-    """The functions `run` and `prepare` of a shared library. The second one is None if there is
-    none. Raises `KernelError` if there is no `run`.
-    """
-    library = ctypes.CDLL(str(path))
-    try:
-        library.run.restype = None
-    except AttributeError:
-        raise KernelError("it has no function `run`") from None
-    if not hasattr(library, "prepare"):
-        return library.run, None
-    library.prepare.restype = None
-    return library.run, library.prepare
-
-
 def _with_pointers(function: Any, arrays: Sequence[Array]) -> Callable[[], object]:
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
     return lambda: function(*pointers)
@@ -103,24 +86,6 @@ def _of_module(
             f" and {len(outputs)} outputs, which it may leave out and return"
         )
     return _returning(run, reading, prepare, outputs)
-
-
-def functions_of_module(
-    path: Path,
-) -> tuple[Callable[..., object], Callable[..., object] | None]:
-    """The functions `run` and `prepare` of a module of Python, as of a library."""
-    spec = importlib.util.spec_from_file_location("kernel", path)
-    if spec is None or spec.loader is None:
-        raise KernelError("it is neither a module of Python (.py) nor a shared library (.so)")
-    module = importlib.util.module_from_spec(spec)
-    # Triton looks for the module of a function that it compiles.
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    run = getattr(module, "run", None)
-    if not callable(run):
-        raise KernelError("it has no function `run`")
-    told = getattr(module, "prepare", None)
-    return run, told if callable(told) else None
 
 
 def _returning(
@@ -147,14 +112,6 @@ def _returning(
             _copy(output, result)
 
     return LoadedKernel(call, prepare, lambda: list(last))
-
-
-def parameters_of(run: Callable[..., object]) -> int:
-    """How many arguments it takes. Raises `KernelError` if nobody can say."""
-    try:
-        return len(inspect.signature(run).parameters)
-    except (TypeError, ValueError):
-        raise KernelError("nobody can say how many arrays its `run` takes") from None
 
 
 def _read_only(array: Array) -> Array:

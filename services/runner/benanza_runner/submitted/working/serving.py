@@ -12,7 +12,6 @@ from benanza_backbone.worker import frames
 from benanza_backbone.worker.inside import end_with_the_parent
 from benanza_runner.reasons import short_reason
 from benanza_runner.submitted import messages
-from benanza_runner.submitted.kernels import KernelError
 from benanza_runner.submitted.messages import (
     MOST_BYTES,
     Arrange,
@@ -20,7 +19,7 @@ from benanza_runner.submitted.messages import (
     Begun,
     CallsMade,
     Done,
-    Fetch,
+    FetchArrays,
     KernelRefused,
     LoadKernel,
     Prepare,
@@ -31,8 +30,8 @@ from benanza_runner.submitted.messages import (
     encoder,
     requests,
 )
-from benanza_runner.submitted.tampering import KernelWatch
-
+from benanza_runner.submitted.working.sources import KernelError
+from benanza_runner.submitted.working.tampering import KernelWatch
 
 _OWN = (sys.modules[__name__], frames, messages, KernelWatch)
 
@@ -121,7 +120,7 @@ def _done(bench: KernelBench, request: Request) -> Reply:
             bench.arrange(request)
         case Run():
             return CallsMade(bench.run())
-        case Fetch():
+        case FetchArrays():
             bench.fetch()
         case Begin():
             raise TypeError("the worker has begun already")

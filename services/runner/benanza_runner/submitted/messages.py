@@ -31,13 +31,14 @@ class Try(msgspec.Struct, frozen=True, tag=True):
 
 class Arrange(msgspec.Struct, frozen=True, tag=True):
     """Inputs change by this seed before each call from now on. Calls the kernel once; or a function
-    that does nothing, if it is `empty`. A GPU is given so many `calls` at a time. Answered with
-    `Done`.
+    that does nothing, if it is `empty`. A GPU is given so many `calls` at a time; all but the first
+    one have the same inputs there, if these are `steady`. Answered with `Done`.
     """
 
     seed: int
     empty: bool = False
     calls: int = 1
+    steady: bool = False
 
 
 class Run(msgspec.Struct, frozen=True, tag=True):

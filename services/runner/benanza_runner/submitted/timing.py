@@ -61,16 +61,18 @@ class WindowTimer:
         early: bool = False,
         empty: bool = False,
         stopped: bool = False,
+        steady: bool = False,
     ) -> TimedWindow:
         """A window of one call or more, which ends at any time if it is `early`; of none if it is
-        `stopped`. All is right after it. Raises `RefusedError` if it isn't.
+        `stopped`. All is right after it. Raises `RefusedError` if it isn't. If inputs are `steady`,
+        they don't change between calls of a device that is asynchronous.
         """
         length_s = 0.0 if stopped else self._early_s() if early else self._long_s()
         self._operands.renew(kind)
         calls = 1
         if self._device.is_asynchronous:
             calls += secrets.randbelow(2 * self._at_a_time[empty])
-        arranged = Arrange(secrets.randbits(60), empty, calls)
+        arranged = Arrange(secrets.randbits(60), empty, calls, steady)
         self._worker.ask(arranged)
         window = self._timed(length_s, stopped=stopped)
         if self._device.is_asynchronous:
@@ -79,7 +81,7 @@ class WindowTimer:
                 fitting = int(self._device.graph_us * window.calls / window.us)
                 self._at_a_time[empty] = max(1, min(fitting, MOST_CALLS_AT_A_TIME))
         self._operands.keep()
-        self._operands.change(arranged.seed, 1 + window.calls)
+        self._operands.change(arranged.seed, 1 if steady else 1 + window.calls)
         if not empty:
             self._operands.check()
         return window

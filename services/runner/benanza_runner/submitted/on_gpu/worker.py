@@ -51,15 +51,10 @@ class GpuBench(KernelBench):
         self._calls = 1
 
     def confine(self) -> Confinement:
-        """Leaves the process reading the program, the kernel and the system's programs, writing
-        what it compiles, and the GPU. Then the GPU is begun with.
+        """Begins with the GPU, for which the driver does what no kernel may. Then the process is
+        left reading the program, the kernel and the system's programs, writing what it compiles,
+        and the GPU.
         """
-        confinement = confine_with_device(
-            self._readable(),
-            Path(self._begin.folder),
-            readable.devices(),
-            self._begin.memory_bytes,
-        )
         self._stream = cupy.cuda.Stream(non_blocking=True)
         self._stream.use()
         shared = self._memory
@@ -71,7 +66,13 @@ class GpuBench(KernelBench):
         self._changes = DeviceChanges(changing, shared.pools)
         self._change = captured(self._stream, self._changes.step)
         self._done = [cupy.cuda.Event(disable_timing=True) for _ in range(IN_FLIGHT)]
-        return confinement
+        self._start(RepeatedGraph([self._change], 1))
+        return confine_with_device(
+            self._readable(),
+            Path(self._begin.folder),
+            readable.devices(),
+            self._begin.memory_bytes,
+        )
 
     def load(self) -> None:
         """Loads the kernel, and calls it, so that it compiles what it does. From then on it may
@@ -116,7 +117,7 @@ class GpuBench(KernelBench):
         if self._timed is not None:
             self._timed.close()
         self._calls = request.calls
-        self._timed = RepeatedGraph(parts, request.calls)
+        self._timed = RepeatedGraph([self._call] if request.steady else parts, request.calls)
 
     def run(self) -> int:
         """Starts the graph again and again until the flag is set; returns how many calls it was."""

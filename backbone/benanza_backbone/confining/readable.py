@@ -9,9 +9,9 @@ _SYSTEM = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
 _HARDWARE = ("/sys/devices/system/cpu", "/proc/cpuinfo", "/proc/meminfo")
 
 _DRIVER = (
-    "/usr", "/opt", "/bin", "/sys", "/etc/ld.so.cache", "/etc/ld.so.conf", "/proc/self", "/proc/driver",
-    "/proc/devices", "/proc/cpuinfo", "/proc/meminfo", "/proc/modules", "/proc/sys", "/proc/version",
-    "/proc/stat",
+    "/usr", "/opt", "/bin", "/sys", "/etc/ld.so.cache", "/etc/ld.so.conf", "/proc/self",
+    "/proc/driver", "/proc/devices", "/proc/cpuinfo", "/proc/meminfo", "/proc/modules", "/proc/sys",
+    "/proc/version", "/proc/stat",
 )  # fmt: skip
 
 _NAMES = (

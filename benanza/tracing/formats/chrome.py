@@ -4,7 +4,8 @@ Source: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsK
 """
 
 import gzip
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +18,9 @@ from benanza_backbone.errors import BenanzaError
 GZIP = b"\x1f\x8b"
 
 _EVENTS = "traceEvents"
+
+MOST_OPEN = 100_000
+"""So many events may have begun and not ended: a thread has as many as its operators are nested."""
 
 
 class Head(NamedTuple):
@@ -45,9 +49,41 @@ def events_of(path: Path, *, is_list: bool) -> Iterator[dict[str, Any]]:
     `BenanzaError` if the file can't be read to its end.
     """
     with _opened(path) as file:
-        for event in ijson.items(file, "item" if is_list else f"{_EVENTS}.item"):
-            if isinstance(event, dict):
-                yield event
+        items = ijson.items(file, "item" if is_list else f"{_EVENTS}.item")
+        yield from _whole(event for event in items if isinstance(event, dict))
+
+
+def _whole(events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The same events, of which those that begin and end apart are one. What doesn't end has no
+    duration that is a number.
+    """
+    begun: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    count = 0
+    for event in events:
+        thread, phase = (str(event.get("pid")), str(event.get("tid"))), event.get("ph")
+        if phase == "B" and count < MOST_OPEN:
+            begun.setdefault(thread, []).append(event)
+            count += 1
+        elif phase == "E" and begun.get(thread):
+            yield _one(begun[thread].pop(), event)
+            count -= 1
+        else:
+            yield event | _ENDLESS if phase == "B" else event
+    for unended in begun.values():
+        yield from (event | _ENDLESS for event in unended)
+
+
+_ENDLESS = {"ph": "X", "dur": None}
+
+
+def _one(begin: dict[str, Any], end: dict[str, Any]) -> dict[str, Any]:
+    try:
+        duration = end["ts"] - begin["ts"]
+    except (ArithmeticError, LookupError, TypeError):
+        return begin | _ENDLESS
+    arguments = [each["args"] for each in (begin, end) if isinstance(each.get("args"), dict)]
+    known = {name: value for some in arguments for name, value in some.items()}
+    return begin | {"ph": "X", "dur": duration, "args": known}
 
 
 @contextmanager
@@ -61,13 +97,17 @@ def _opened(path: Path) -> Iterator[ShallowFile]:
         raise BenanzaError(f"{path} is no trace: {error}") from error
     except ijson.IncompleteJSONError as error:
         raise BenanzaError(f"{path} is no whole trace ({_why(error)}); record it again") from error
-    except (OSError, EOFError) as error:
-        why = getattr(error, "strerror", None) or error
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise BenanzaError(f"{path} is cut off or damaged; copy or record it again") from error
+    except OSError as error:
+        why = error.strerror or error
         raise BenanzaError(f"{path} can't be read: {why}; name a trace") from error
 
 
 def _why(error: ijson.IncompleteJSONError) -> str:
-    """What the parser says. It quotes the file, in bytes where that is no text."""
+    """What the parser says. It quotes the file, in bytes where that is no text, and points there
+    with an arrow of its own line.
+    """
     (said,) = error.args
     text = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
-    return " ".join(text.split())[:100]
+    return " ".join(text.partition("(right here)")[0].split())[:100]

@@ -114,6 +114,10 @@ def _make_views(path: Path, database: sqlite3.Connection) -> bool:
     told apart.
     """
     tables, lacking = _tables(database), []
+    if not any(_newest(tables, base) for base, _ in _VIEWS.values()):
+        raise BenanzaError(
+            f"{path} has no table of Nsight Systems; say: nsys export --type sqlite REPORT"
+        )
     for view, (base, columns) in _VIEWS.items():
         table = _newest(tables, base)
         there = _columns(database, table) if table else frozenset()

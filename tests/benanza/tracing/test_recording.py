@@ -109,6 +109,27 @@ def test_files_may_be_compressed(tmp_path: Path) -> None:
     assert recording(packed)._replace(file=plain) == recording(plain)
 
 
+def test_events_may_begin_and_end_apart(tmp_path: Path) -> None:
+    """What doesn't end is counted."""
+    trace = steps(2)
+    plain = recording(trace.write(tmp_path / "trace.json"))
+    apart = []
+    for event in trace.events:
+        if event["ph"] == "X":
+            begin = {name: value for name, value in event.items() if name != "dur"} | {"ph": "B"}
+            end = {name: event[name] for name in ("pid", "tid")} | {"ph": "E"}
+            apart.append((event["ts"], -event["dur"], begin))
+            ends = event["ts"] + event["dur"]
+            apart.append((ends, event["dur"] - 1e9, end | {"ts": ends}))
+    ordered = sorted(apart, key=lambda each: each[:2])
+    trace.events = [event for *_, event in ordered]
+    found = recording(trace.write(tmp_path / "trace.json"))
+    assert found.operators == plain.operators
+    assert not found.left_out
+    trace.events[-1] = dict(trace.events[0])
+    assert recording(trace.write(tmp_path / "trace.json")).left_out
+
+
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     peaks = []
@@ -130,7 +151,8 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
         (b"{}", "has no traceEvents"),
         (b'{"traceEvents": [{"ph": "X"', "is no whole trace"),
         (b'{"traceEvents": []}', "has no operator and no kernel"),
-        (b"\x1f\x8b\x08\x00damaged", "can't be read"),
+        (b"\x1f\x8b\x08\x00damaged", "is cut off or damaged"),
+        (gzip.compress(b'{"traceEvents": []}')[:-9], "is cut off or damaged"),
         (b"SQLite format 3\x00damaged", "is no report of Nsight Systems"),
         (b"no JSON", "is no whole trace"),
         (

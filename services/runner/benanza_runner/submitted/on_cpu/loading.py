@@ -1,4 +1,6 @@
-"""A submitted kernel for a CPU as a function without arguments, over arrays that stay where they are."""
+"""A submitted kernel for a CPU as a function without arguments, over arrays that stay where they
+are.
+"""
 
 import ctypes
 from collections.abc import Callable, Sequence

@@ -1,8 +1,8 @@
 """The process in which a submitted kernel for a CPU runs. It can reach nothing, and knows no
 results.
 
-It is started as `python -m benanza_runner.submitted.on_cpu.worker FD`. FD is the file descriptor of a
-socket to the referee.
+It is started as `python -m benanza_runner.submitted.on_cpu.worker FD`. FD is the file descriptor
+of a socket to the referee.
 """
 
 import sys

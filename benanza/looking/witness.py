@@ -26,7 +26,7 @@ from benanza_backbone.errors import BenanzaError
 from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import Limits, limits_of
-from benanza_ingest.reading.source import FetchArrays
+from benanza_ingest.reading.source import Fetch
 from benanza_runner.cuda.available import why_unavailable
 from benanza_runner.runtime import RunResult, Runtime
 from benanza_runner.runtimes import open_runtime
@@ -74,7 +74,7 @@ def witness(
 
 
 def _contents(
-    request: RunRequest, limits: Limits, errors: tuple[FailedModel, ...], fetch: FetchArrays
+    request: RunRequest, limits: Limits, errors: tuple[FailedModel, ...], fetch: Fetch
 ) -> dict[str, bytes]:
     """The files of the models that have a bound, by model id."""
     failed = {error.model for error in errors}

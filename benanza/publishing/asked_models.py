@@ -9,7 +9,7 @@ from benanza.request import RunRequest
 from benanza_ingest.core import model_id
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.parse import parse
-from benanza_ingest.reading.source import FetchArrays, FetchedModel, fetch
+from benanza_ingest.reading.source import Fetch, FetchedModel, fetch
 from benanza_ingest.resolving.bind import Binding, bind
 from benanza_schemas.events import ModelPublished
 
@@ -30,7 +30,7 @@ class AskedModel:
 
 
 def asked_models(
-    model: str, request: RunRequest, limits: Limits, fetch: FetchArrays = fetch
+    model: str, request: RunRequest, limits: Limits, fetch: Fetch = fetch
 ) -> list[AskedModel]:
     """MODEL at each batch size and point of the sweep, and what is to be derived of it.
 

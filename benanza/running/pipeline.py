@@ -32,7 +32,7 @@ from benanza_dedupe.step import dedupe_step
 from benanza_ingest.core import is_current
 from benanza_ingest.limits import Limits, limits_of
 from benanza_ingest.published import ingest_published
-from benanza_ingest.reading.source import FetchArrays, fetch
+from benanza_ingest.reading.source import Fetch, fetch
 from benanza_ingest.step import ingest_step
 from benanza_runner.runtime import Runtime
 from benanza_runner.runtimes import open_runtime
@@ -57,7 +57,7 @@ def run(
     request: RunRequest,
     settings: Settings,
     progress: RunProgress | None = None,
-    fetch: FetchArrays = fetch,
+    fetch: Fetch = fetch,
     is_quiet: Callable[[], bool] = becomes_quiet,
 ) -> LowerBounds:
     """The lower bounds of the models asked for. Benchmarks those of their layers that have no time.
@@ -109,7 +109,7 @@ def run(
 
 
 def _publish(
-    request: RunRequest, log: EventLog, limits: Limits, progress: RunProgress, fetch: FetchArrays
+    request: RunRequest, log: EventLog, limits: Limits, progress: RunProgress, fetch: Fetch
 ) -> tuple[dict[str, str], list[FailedModel]]:
     """Publishes the models that aren't ingested yet. Returns the events' ids, each with the name of
     the model asked for, and the models that can't be had."""

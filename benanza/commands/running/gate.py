@@ -10,6 +10,7 @@ import click
 from benanza.commands.options import (
     FAILED,
     PARTIAL,
+    FiniteNumber,
     Format,
     KnownModel,
     Time,
@@ -54,7 +55,7 @@ class Baseline(click.ParamType):
 @click.argument("models", type=KnownModel(), nargs=-1, required=True, metavar="MODEL...")
 @click.option(
     "--max-ratio",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteNumber(min_open=True),
     help="Fails where a run takes more than so many times as long as the model's bound.",
 )
 @click.option(

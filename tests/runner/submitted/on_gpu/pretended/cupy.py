@@ -16,7 +16,7 @@ class ndarray(np.ndarray):  # noqa: N801  # as CuPy calls it
     """An array of the device."""
 
     @property
-    def data(self) -> Any:  # type: ignore[override]
+    def data(self) -> Any:
         return types.SimpleNamespace(ptr=self.ctypes.data)
 
     def set(self, value: Any) -> None:

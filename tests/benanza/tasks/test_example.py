@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benanza.tasks.solve import compiled
+from benanza.tasks.compiling import compiled
 from benanza_runner.onnx_layers.precision import retyped
 from benanza_runner.submitted.draws import Draws
 from benanza_runner.submitted.on_cpu.loading import load

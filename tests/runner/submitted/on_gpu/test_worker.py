@@ -40,29 +40,13 @@ def test_a_right_kernel_is_timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert not timed.unconfined
 
 
-@pytest.mark.parametrize(
-    ("source", "reason"),
-    [
-        ("def run(x, w, y): pass", "it starts nothing on the current stream"),
-        (
-            """
+def test_one_that_takes_over_the_launch_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = """
 from cuda.bindings import driver
 driver.cuGraphLaunch = lambda *_: (0,)
 run = right
-""",
-            "it replaced cuda.bindings.driver.cuGraphLaunch",
-        ),
-        (
-            """
-import socket
-socket.create_connection(("127.0.0.1", 9))
-""",
-            "it uses the network",
-        ),
-    ],
-)
-def test_cheats_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, reason: str
-) -> None:
-    with pytest.raises(RefusedError, match=reason):
+"""
+    with pytest.raises(RefusedError, match=r"it replaced cuda\.bindings\.driver\.cuGraphLaunch"):
         judge(tmp_path, monkeypatch, source)

@@ -1,5 +1,6 @@
 """Documents of gates, in files and in revisions of a repository."""
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -7,11 +8,10 @@ import pytest
 
 from benanza.gating.baseline import Earlier, InRevision
 from benanza_backbone.errors import BenanzaError
-from tests.skipping.programs import need_program
 
 
+@pytest.mark.skipif(not shutil.which("git"), reason="there is no git")
 def test_a_document_may_be_in_a_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    need_program("git")
     monkeypatch.chdir(tmp_path)
     document = tmp_path / "gate.json"
     document.write_text('{"runs": [], "errors": []}')

@@ -21,7 +21,12 @@ import numpy as np
 from benanza_backbone.worker.process import WorkerProcess
 from benanza_runner.machine_load import machine_load
 from benanza_runner.measuring.busy import Load as MachineLoad
-from benanza_runner.measuring.busy import as_environment, busy_between
+from benanza_runner.measuring.busy import (
+    as_environment,
+    busy_between,
+    doubts_as_environment,
+)
+from benanza_runner.monitoring.gpu_state import gpu_state
 from benanza_runner.submitted.asked_worker import AskedWorker
 from benanza_runner.submitted.device import ON_CPU, KernelDevice
 from benanza_runner.submitted.draws import PLAIN, Draws, InputKind
@@ -90,10 +95,20 @@ def judged(
                 asked = AskedWorker(worker, limits)
                 referee = _Referee(draws, operands, memory, asked, limits, device)
                 timed = referee.judge(begin)
+                if device.is_asynchronous:
+                    return timed._replace(environment=_seen_on_gpu())
     finally:
         memory.path.unlink(missing_ok=True)
     busy = busy_between(before, _load())
     return timed._replace(environment=as_environment(busy, busy.by))
+
+
+def _seen_on_gpu() -> dict[str, str]:
+    """Which GPU it was, and what slows it down, as it has just worked."""
+    state = gpu_state()
+    reasons = (state and state.slowed_by) or ()
+    doubts = doubts_as_environment(reasons, stable=not reasons)
+    return {"gpu": state.uuid, **doubts} if state else doubts
 
 
 def _load() -> MachineLoad:

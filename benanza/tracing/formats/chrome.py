@@ -4,9 +4,12 @@ Source: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsK
 """
 
 import gzip
+import json
+import re
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from io import SEEK_END, BufferedReader
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,9 +26,15 @@ MOST_OPEN = 100_000
 """So many events may have begun and not ended: a thread has as many as its operators are nested."""
 
 
+_DEVICES = re.compile(rb'"deviceProperties"\s*:\s*(\[[^\]]*\])')
+
+_END_BYTES = 1 << 20
+"""What stands behind the events is looked for in so many bytes at the end."""
+
+
 class Head(NamedTuple):
-    """What a file says before its events: the names of its GPUs, and whether its events are a list
-    without a name, as ONNX Runtime writes it.
+    """The names of a file's GPUs, and whether its events are a list without a name, as ONNX Runtime
+    writes it.
     """
 
     devices: tuple[str, ...]
@@ -33,15 +42,30 @@ class Head(NamedTuple):
 
 
 def head_of(path: Path) -> Head:
-    """The first part of a file. Raises `BenanzaError` if it is no trace."""
+    """What a file says besides its events. Raises `BenanzaError` if it is no trace."""
     devices: list[str] = []
     with _opened(path) as file:
         for place, kind, value in ijson.parse(file):
             if kind == "start_array" and place in ("", _EVENTS):
-                return Head(tuple(devices), is_list=place == "")
+                return Head(tuple(devices) or _devices_behind(path), is_list=place == "")
             if place == "deviceProperties.item.name" and kind == "string":
                 devices.append(value)
     raise BenanzaError(f"{path} is no trace: it has no {_EVENTS}")
+
+
+def _devices_behind(path: Path) -> tuple[str, ...]:
+    """The names of GPUs behind the events; none where there are none."""
+    end = b""
+    with _unpacked(path) as file:
+        if isinstance(file, BufferedReader):
+            file.seek(max(0, file.seek(0, SEEK_END) - _END_BYTES))
+        while some := file.read(_END_BYTES):
+            end = (end + some)[-_END_BYTES:]
+    found = _DEVICES.search(end)
+    try:
+        return tuple(str(each["name"]) for each in json.loads(found[1])) if found else ()
+    except (LookupError, TypeError, ValueError):
+        return ()
 
 
 def events_of(path: Path, *, is_list: bool) -> Iterator[dict[str, Any]]:
@@ -89,14 +113,21 @@ def _one(begin: dict[str, Any], end: dict[str, Any]) -> dict[str, Any]:
 @contextmanager
 def _opened(path: Path) -> Iterator[ShallowFile]:
     try:
-        with path.open("rb") as plain:
-            packed = plain.read(len(GZIP)) == GZIP
-            plain.seek(0)
-            yield ShallowFile(gzip.GzipFile(fileobj=plain) if packed else plain)
+        with _unpacked(path) as file:
+            yield ShallowFile(file)
     except NestedTooDeepError as error:
         raise BenanzaError(f"{path} is no trace: {error}") from error
     except ijson.IncompleteJSONError as error:
         raise BenanzaError(f"{path} is no whole trace ({_why(error)}); record it again") from error
+
+
+@contextmanager
+def _unpacked(path: Path) -> Iterator[gzip.GzipFile | BufferedReader]:
+    try:
+        with path.open("rb") as plain:
+            packed = plain.read(len(GZIP)) == GZIP
+            plain.seek(0)
+            yield gzip.GzipFile(fileobj=plain) if packed else plain
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise BenanzaError(f"{path} is cut off or damaged; copy or record it again") from error
     except OSError as error:

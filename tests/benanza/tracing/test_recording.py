@@ -1,7 +1,9 @@
 """What is in the files of traces: PyTorch's of a CPU, and made-up ones of GPUs."""
 
 import gzip
+import json
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -107,6 +109,17 @@ def test_files_may_be_compressed(tmp_path: Path) -> None:
     packed = tmp_path / "trace.json.gz"
     packed.write_bytes(gzip.compress(plain.read_bytes()))
     assert recording(packed)._replace(file=plain) == recording(plain)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_gpu_may_be_named_behind_the_events(
+    tmp_path: Path, pack: Callable[[bytes], bytes]
+) -> None:
+    path = steps(2).write(tmp_path / "trace.json")
+    document = json.loads(path.read_bytes())
+    document["deviceProperties"] = document.pop("deviceProperties")
+    path.write_bytes(pack(json.dumps(document).encode()))
+    assert recording(path).device == GPU
 
 
 def test_events_may_begin_and_end_apart(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 import click
 
 from benanza.commands.options import (
+    FiniteNumber,
     Format,
     KnownModel,
-    Price,
     data_option,
     dim_filter_option,
     fail_without,
@@ -33,7 +33,7 @@ from benanza_schemas.layer import Precision
 )
 @click.option(
     "--price",
-    type=Price(),
+    type=FiniteNumber(),
     help="What the system costs an hour, in any currency: adds what a million tokens cost.",
 )
 @dim_filter_option

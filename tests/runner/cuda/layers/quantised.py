@@ -235,6 +235,13 @@ ON_INTEGERS: dict[str, Layer] = {
         "",
         **SAME,
     ),
+    "QLinearConv with weights in uint8": on_integers(
+        "QLinearConv",
+        [*scaled("uint8", *X), *scaled("uint8", *W, constant=True), *POINT, BIAS],
+        Tensor("uint8", Y),
+        "",
+        **SAME,
+    ),
     "QLinearConv by channel": on_integers(
         "QLinearConv",
         [
@@ -257,6 +264,12 @@ ON_INTEGERS: dict[str, Layer] = {
     "QGemm": on_integers(
         "QGemm",
         [*scaled("uint8", 20, 64), *scaled("int8", 32, 64, constant=True), BIAS, *POINT],
+        Tensor("uint8", (20, 32)),
+        transB=1,
+    ),
+    "QGemm with weights in uint8": on_integers(
+        "QGemm",
+        [*scaled("uint8", 20, 64), *scaled("uint8", 32, 64, constant=True), BIAS, *POINT],
         Tensor("uint8", (20, 32)),
         transB=1,
     ),

@@ -276,6 +276,7 @@ ON_INTEGERS: dict[str, Layer] = {
     "QLinearAdd": on_integers("QLinearAdd", [*scaled("uint8", *X) * 2, *POINT], MAP),
     "QLinearMul": on_integers("QLinearMul", [*scaled("uint8", *X) * 2, *POINT], MAP),
     "QLinearSigmoid": on_integers("QLinearSigmoid", [*scaled("uint8", *X), *POINT], MAP),
+    "QLinearSoftmax": on_integers("QLinearSoftmax", [*scaled("uint8", *X), *POINT], MAP, opset=13),
     "QLinearLeakyRelu": on_integers(
         "QLinearLeakyRelu", [*scaled("uint8", *X), *POINT], MAP, alpha=0.1
     ),

@@ -94,8 +94,8 @@ def lower_quantised(layer: Layer, values: Mapping[int, Array]) -> Lowering:
         raise UnsupportedError(f"a quantised product of {kind} is not supported yet")
     if not weights.constant:
         raise UnsupportedError(
-            f"a quantised product of two computed matrices is not supported yet: between "
-            f"{DEQUANTISE} and {QUANTISE}, MatMul is measured by itself"
+            "a quantised product of two computed matrices is not supported yet: quantise the model "
+            "in the QDQ format, whose MatMul is measured by itself"
         )
     if multiplied != WEIGHTS[kind]:
         raise UnsupportedError(f"a product of {kind} with weights in {weights.dtype} is not known")

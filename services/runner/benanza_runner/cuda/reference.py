@@ -15,6 +15,7 @@ from benanza_runner.onnx_layers.collectives import (
     all_reduced,
     is_collective,
 )
+from benanza_runner.onnx_layers.diffusion import diffused, is_of_diffusion
 from benanza_runner.onnx_layers.experts import is_mixture, mixture
 from benanza_runner.onnx_layers.kept_keys import (
     grouped,
@@ -57,7 +58,7 @@ def reference(layer: Layer, precision: Precision, threads: int) -> Reference:
     Runtime uses so many `threads`. Raises what `layer_model` and ONNX Runtime raise.
 
     Mixtures of experts are computed in NumPy, since ONNX Runtime's CPU runs only some; so is
-    attention to a cache in float8 or in blocks.
+    attention to a cache in float8 or in blocks, and what it fuses in diffusion models.
     """
     if is_collective(layer):
         return _of_all_ranks(layer, precision)
@@ -81,6 +82,8 @@ def _in_numpy(layer: Layer) -> Callable[[Layer, Mapping[int, Array]], list[Array
         return lambda mixed, values: [mixture(mixed, values)]
     if is_paged(layer):
         return paged
+    if is_of_diffusion(layer):
+        return diffused
     return grouped if is_in_float8(layer) else None
 
 

@@ -340,6 +340,9 @@ MULTI_HEADS = {
         (2, 9, 64), floats(1, 4, 7, 9), scale=0.3
     ),
     "multi-head attention of keys by head": multi_head((2, 4, 9, 16)),
+    "multi-head attention of keys by head with a bias": multi_head(
+        (2, 4, 9, 16), bias=weights(192)
+    ),
     "multi-head attention with a mask of keys": multi_head((2, 9, 64), keys=(2, 9)),
     "multi-head attention of few queries with a mask of keys": multi_head(
         (2, 300, 64), queries=3, heads=1, keys=(2, 300)
@@ -453,6 +456,13 @@ OWN = (
             (ROWS,),
             DOMAIN,
             epsilon=1e-5,
+        ),
+        "skip layer norm of what is repeated": single(
+            "SkipLayerNormalization",
+            1,
+            (ROWS, floats(1, 5, 64), SCALE, weights(64)),
+            (ROWS,),
+            DOMAIN,
         ),
         "skip rms norm": single(
             "SkipSimplifiedLayerNormalization",

@@ -3,6 +3,7 @@
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor
 from tests.runner.cuda.layers.attention import ATTENTIONS
+from tests.runner.cuda.layers.diffusion import DIFFUSION
 from tests.runner.cuda.layers.experts import MIXTURES
 from tests.runner.cuda.layers.float8 import FLOAT8_CONVERSIONS, FLOAT8_PRODUCTS
 from tests.runner.cuda.layers.gathered_blocks import GATHERED
@@ -165,6 +166,7 @@ LAYERS: dict[str, Layer] = {
     **IN_PLACE,
     **GATHERED,
     **OWN,
+    **DIFFUSION,
     **FUSED_PRODUCTS,
     **QUANTISED,
     **FLOAT8_CONVERSIONS,

@@ -6,6 +6,8 @@ Source: the operator's definition in ONNX Runtime.
 from collections.abc import Mapping
 from math import sqrt
 
+import numpy as np
+
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Attention, Shape
 from benanza_runner.cuda.lowering.attention.masks import key_mask
@@ -78,11 +80,12 @@ def lower_multi_head(layer: Layer, values: Mapping[int, Array]) -> Lowering:
         bias = operator.inputs[OPERANDS_BIAS]
         if not layer.tensors[bias].constant:
             raise _refused("a computed bias")
+        added = values[bias][2 * wide :]
         if len(key) == 4:
             # ONNX Runtime adds no bias to what has its heads apart; its documents don't say so.
-            raise _refused("a bias and keys by head")
+            added = np.zeros_like(added)
         # That of the keys adds the same to all scores of a query, and changes no softmax.
-        operands |= {"query_bias": values[bias][:wide], "value_bias": values[bias][2 * wide :]}
+        operands |= {"query_bias": values[bias][:wide], "value_bias": added}
         weights |= {"query_bias", "value_bias"}
     return call, operands, frozenset(weights)
 

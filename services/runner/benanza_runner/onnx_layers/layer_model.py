@@ -123,8 +123,8 @@ def _says_nothing(operator: Operator, attribute: Attribute) -> bool:
     """Whether it is a default that ONNX Runtime doesn't know once it made a pooling of integers of
     the operator, or that is newer than the operator that it has.
     """
-    if attribute.name in new_attributes(operator):
-        assert (definition := schema(operator)) is not None, "it has attributes"
+    definition = schema(operator)
+    if definition is not None and attribute.name in new_attributes(operator):
         default = definition.attributes[attribute.name].default_value
         return bool(default.type) and helper.get_attribute_value(default) == attribute.value
     ones = isinstance(attribute.value, tuple) and set(attribute.value) == {1}

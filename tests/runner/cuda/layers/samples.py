@@ -16,6 +16,7 @@ from tests.runner.cuda.layers.prologues import FOLDED
 from tests.runner.cuda.layers.quantised import ON_INTEGERS, QUANTISED
 from tests.runner.cuda.layers.recurrent import RECURRENT
 from tests.runner.cuda.layers.regions import MERGED, REGIONS
+from tests.runner.cuda.layers.scaled_blocks import SCALED_BLOCKS
 from tests.runner.cuda.layers.states import STATES
 from tests.runner.layers import conv_group, floats, gemm, operator, single, weights
 
@@ -172,6 +173,7 @@ LAYERS: dict[str, Layer] = {
     **FLOAT8_CONVERSIONS,
     **FLOAT8_PRODUCTS,
     **ON_INTEGERS,
+    **SCALED_BLOCKS,
     **MIXTURES,
     **STATES,
 }

@@ -63,6 +63,10 @@ from benanza_runner.cuda.lowering.regions.gathered_blocks import (
 )
 from benanza_runner.cuda.lowering.regions.grid_sampling import GRID_SAMPLING, lower_grid_sampling
 from benanza_runner.cuda.lowering.regions.lower_region import lower_region
+from benanza_runner.cuda.lowering.regions.scaled_blocks import (
+    is_scaled_by_blocks,
+    lower_scaled_blocks,
+)
 from benanza_runner.cuda.lowering.written_out.on_integers import is_on_integers, on_floats
 from benanza_runner.cuda.lowering.written_out.operators import (
     DOMAIN,
@@ -170,6 +174,8 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
         return lower(on_floats(layer), values)
     if consists_of_others(layer):
         return lower(in_standard_operators(layer), values)
+    if is_scaled_by_blocks(layer):
+        return Lowered(*lower_scaled_blocks(layer, values))
     if is_weight_only(layer):
         return Lowered(*lower_weight_only(layer, values))
     if _has_empty(layer):

@@ -48,10 +48,10 @@ def _what_to_publish(title: str, domain: str) -> str:
             f"{title} with channels in blocks runs on CPUs alone: publish the model as it was "
             "before ONNX Runtime optimised it"
         )
-    return (
-        f"no library here runs {title} of {domain} on a GPU: publish the model with operators of "
-        "ONNX in its place, as before an optimiser fused them"
-    )
+    instead = "publish the model with operators of ONNX in its place, as before they were fused"
+    if title in ("MatMulBnb4", "MatMulFpQ4"):
+        instead = "quantise to MatMulNBits"
+    return f"no library here runs {title} of {domain} on a GPU: {instead}"
 
 
 def _norm_of_sum(writing: Writing, operator: Operator) -> None:
@@ -102,12 +102,6 @@ def _quick_gelu(writing: Writing, operator: Operator) -> None:
     writing.add("Swish", 24, operator.inputs, operator.outputs[0], alpha=alpha)
 
 
-def _view(writing: Writing, operator: Operator) -> None:
-    """The first input in the result's shape."""
-    result = operator.outputs[0]
-    writing.reshape(operator.inputs[0], writing.shape(result), result)
-
-
 def _same(version: int) -> Callable[[Writing, Operator], None]:
     """ONNX's operator of the same name and attributes, in this version."""
 
@@ -131,7 +125,6 @@ _FORMS: dict[tuple[str, str], Callable[[Writing, Operator], None]] = {
     (DOMAIN, "CausalConvWithState"): causal_convolution,
     (DOMAIN, "DequantizeLinear"): _same(21),
     (DOMAIN, "EmbedLayerNormalization"): embedding,
-    (DOMAIN, "ExpandDims"): _view,
     (DOMAIN, "FastGelu"): _gelu,
     (DOMAIN, "FusedConv"): activated.convolution,
     (DOMAIN, "FusedGemm"): activated.gemm,

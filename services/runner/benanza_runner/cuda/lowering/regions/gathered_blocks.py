@@ -14,7 +14,7 @@ from benanza_runner.cuda.elements import element
 from benanza_runner.cuda.lowering.regions.packed_numbers import (
     BYTE,
     SMALL,
-    Packing,
+    BytePacking,
     in_bytes,
     packing_of,
     repeated,
@@ -71,15 +71,15 @@ def lower_gathered_blocks(layer: Layer, values: Mapping[int, Array]) -> Lowering
     return Region(tuple(region.values), (gathered,)), operands, fixed
 
 
-def _packing(dtype: str, bits: int) -> Packing:
+def _packing(dtype: str, bits: int) -> BytePacking:
     if dtype == BYTE and bits in (2, 4, 8):
-        return Packing(bits, 0, 1 << bits - 1)
+        return BytePacking(bits, 0, 1 << bits - 1)
     if dtype in SMALL:
         return packing_of(dtype)
     raise UnsupportedError(f"{GATHERED_BLOCKS} of {bits} bits in {dtype} is not supported yet")
 
 
-def _bytes(layer: Layer, values: Mapping[int, Array], index: int, packing: Packing) -> Array:
+def _bytes(layer: Layer, values: Mapping[int, Array], index: int, packing: BytePacking) -> Array:
     """An input in bytes, each row of the last axis in bytes of its own."""
     given = values[index]
     if layer.tensors[index].dtype == BYTE:

@@ -14,7 +14,7 @@ SMALL = frozenset(("int2", "int4", "uint2", "uint4"))
 """Integers of which several share a byte."""
 
 
-class Packing(NamedTuple):
+class BytePacking(NamedTuple):
     """How numbers are in bytes: the bits of each, the lowest first; what was added to them so that
     none is negative; and the zero point, likewise, where none is given.
     """
@@ -29,14 +29,14 @@ class Packing(NamedTuple):
         return 8 // self.bits
 
 
-def packing_of(dtype: str) -> Packing:
+def packing_of(dtype: str) -> BytePacking:
     """How integers of one of the types in `SMALL` are put into bytes."""
     bits = BITS[dtype]
     added = 0 if dtype.startswith("u") else 1 << bits - 1
-    return Packing(bits, added, added)
+    return BytePacking(bits, added, added)
 
 
-def in_bytes(numbers: Array, packing: Packing) -> Array:
+def in_bytes(numbers: Array, packing: BytePacking) -> Array:
     """Numbers in bytes, each row of the last axis in bytes of its own."""
     whole = (numbers.astype(np.int16) + packing.added).astype(np.uint8)
     lacking = -whole.shape[-1] % packing.per_byte
@@ -46,7 +46,7 @@ def in_bytes(numbers: Array, packing: Packing) -> Array:
     return np.ascontiguousarray(np.bitwise_or.reduce(shifted, axis=-1))
 
 
-def unpacked(region: RegionValues, packed: int, packing: Packing, wanted: Shape) -> int:
+def unpacked(region: RegionValues, packed: int, packing: BytePacking, wanted: Shape) -> int:
     """The numbers in bytes, without those that fill the last byte of a row."""
     if packing.per_byte == 1:
         return packed

@@ -24,14 +24,12 @@ def group_norm(writing: Writing, operator: Operator) -> None:
         if biased:
             bias = _by_channel(writing, operator.inputs[4], len(shape), last)
             x = writing.add("Add", 14, (x, bias), total)
-    numbers = {
-        "epsilon": operator.number("epsilon", 1e-5),
-        "num_groups": operator.integer("groups"),
-    }
+    groups, epsilon = operator.integer("groups"), operator.number("epsilon", 1e-5)
     turned = _first(writing, x) if last else x
     activated = bool(operator.integer("activation", 0))
     place = None if last or activated else result
-    normed = writing.add("GroupNormalization", 21, (turned, scale, shift), place, **numbers)
+    read = turned, scale, shift
+    normed = writing.add("GroupNormalization", 21, read, place, num_groups=groups, epsilon=epsilon)
     if activated:
         normed = writing.add("Swish", 24, (normed,), None if last else result, alpha=1.0)
     if last:

@@ -129,8 +129,8 @@ def test_defaults_that_an_older_onnx_runtime_does_not_know_are_left_out(
     left: int, names: list[str]
 ) -> None:
     heads = (floats(1, 2, 5, 8),)
-    windows = {"left_window_size": left, "right_window_size": -1}
-    (node,) = layer_model(single("Attention", 25, heads * 3, heads, **windows)).proto.graph.node
+    layer = single("Attention", 25, heads * 3, heads, left_window_size=left, right_window_size=-1)
+    (node,) = layer_model(layer).proto.graph.node
     assert [attribute.name for attribute in node.attribute] == names
 
 

@@ -26,6 +26,7 @@ from benanza_runner.onnx_layers.kept_keys import (
 )
 from benanza_runner.onnx_layers.layer_model import LayerModel, layer_model
 from benanza_runner.onnx_layers.onnx_schemas import formal_types, numpy_dtype
+from benanza_runner.onnx_layers.packed_heads import attended, is_packed
 from benanza_runner.onnx_layers.random_values import random_value
 from benanza_runner.onnxruntime.session import CPU, on_cpu, session_options
 from benanza_schemas.element_types import FLOATS, PRECISIONS
@@ -84,6 +85,8 @@ def _in_numpy(layer: Layer) -> Callable[[Layer, Mapping[int, Array]], list[Array
         return paged
     if is_of_diffusion(layer):
         return diffused
+    if len(layer.operators) == 1 and is_packed(layer, layer.operators[0]):
+        return attended
     return grouped if is_in_float8(layer) else None
 
 

@@ -321,7 +321,7 @@ def test_a_gate_on_another_value_is_no_activation() -> None:
         (rotary((1, 5, 48), 16, positions(1, 5), scale=2.0), "with a scale"),
         (rotary((1, 5, 48), 16, positions(1, 5), is_packed_batching=1), "packed sequences"),
         (multi_head((2, 9, 64), unidirectional=1), "causal queries behind other keys"),
-        (multi_head((2, 9, 4, 2, 16)), "packed keys"),
+        (multi_head((2, 9, 4, 2, 16)), "packed keys and other inputs"),
         (multi_head((2, 9, 64), bias=floats(192)), "a computed bias"),
         (grouped(1, 9, 9, local_window_size=8, causal=0), "with a window to both sides"),
         (grouped(1, 1, 9, beside={10: floats(1, 1, 1, 8)}), "bias lacks keys"),

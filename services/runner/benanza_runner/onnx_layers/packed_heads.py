@@ -38,7 +38,7 @@ def attended(layer: Layer, values: Mapping[int, Array]) -> list[Array]:
     scores = query @ np.swapaxes(key, -1, -2)
     scores *= operator.number("scale", 0.0) or 1 / sqrt(columns)
     if operator.integer("unidirectional", 0):
-        scores[..., ~np.tri(*scores.shape[-2:], dtype=bool)] = -np.inf
+        scores[..., np.triu(np.ones(scores.shape[-2:]), 1) > 0] = -np.inf
     powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
     result = powers / powers.sum(axis=-1, keepdims=True) @ value
     shape = layer.tensors[operator.outputs[0]].shape

@@ -43,6 +43,8 @@ MISTAKES: tuple[tuple[str, str], ...] = (
     ("bounds --accounting all", "paper"),
     ("run x --runtime cudnn", "onnxruntime"),
     ("run x --quantised int3", "int4"),
+    ("generation x --sequences 3", "--rate"),
+    ("generation x --rate 3 --prompt-length 64-2", "from 1 on"),
     ("layers --limit 0", "--limit"),
     ("completion tcsh", "bash"),
     ("bounds --at 2026-11-21 --on gpu.toml", "leave out --at"),

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from benanza.evaluating.samples import SampleSource
 
 FIRST_CALLS = 2
 LEAST_CALLS = 11
+ROUNDS = 4
 PAUSE_S = 0.005
 """After so long, frameworks' threads have given up waiting for work."""
 
@@ -63,23 +65,28 @@ def service_times(pipeline: Pipeline, index: int, least_s: float) -> tuple[Servi
     """How long batches of a loaded sample take at each batch size: one after the other for so many
     seconds, and at least `LEAST_CALLS` times after `FIRST_CALLS` that don't count, and then as long
     and as often after pauses.
+
+    Sizes take turns, `ROUNDS` times, so that while the machine is slow it is so for all of them.
     """
-    found = []
-    for size in pipeline.model.sizes:
-        indices = [index] * size
-        _times_us(pipeline, indices, FIRST_CALLS, 0.0)
-        times = _times_us(pipeline, indices, LEAST_CALLS, least_s)
-        after_idle = _times_us(pipeline, indices, LEAST_CALLS, least_s, PAUSE_S)
-        median = float(np.median(times))
-        found.append(
-            ServiceTimes(
-                batch=size,
-                median_us=median,
-                samples_us=tuple(times),
-                after_idle_us=tuple(after_idle),
-            )
+    sizes = pipeline.model.sizes
+    samples: dict[int, list[float]] = {size: [] for size in sizes}
+    after_idle: dict[int, list[float]] = {size: [] for size in sizes}
+    least = ceil(LEAST_CALLS / ROUNDS)
+    for _ in range(ROUNDS):
+        for size in sizes:
+            indices = [index] * size
+            _times_us(pipeline, indices, FIRST_CALLS, 0.0)
+            samples[size] += _times_us(pipeline, indices, least, least_s / ROUNDS)
+            after_idle[size] += _times_us(pipeline, indices, least, least_s / ROUNDS, PAUSE_S)
+    return tuple(
+        ServiceTimes(
+            batch=size,
+            median_us=float(np.median(samples[size])),
+            samples_us=tuple(samples[size]),
+            after_idle_us=tuple(after_idle[size]),
         )
-    return tuple(found)
+        for size in sizes
+    )
 
 
 def _times_us(

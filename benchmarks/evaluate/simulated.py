@@ -59,6 +59,11 @@ def main() -> None:
         max_wait_us=given.max_wait_us,
     )
     server = Server(request, pipeline, NO_LIMIT_US)
+    beside = server.overheads()
+    print(
+        f"beside the model: {beside.issuing_us:.0f} µs of issuing, {beside.starting_us:.0f} µs until "
+        f"a batch starts, {beside.between_us:.0f} µs between batches"
+    )
     capacity = max(times.per_s for times in service)
     print("| load | requests/s | p50 ms | simulated | p99 ms | simulated | by the run's times |")
     print("|---|---|---|---|---|---|---|")
@@ -66,8 +71,8 @@ def main() -> None:
     for load in LOADS:
         rate = float(load * capacity)
         said, batches = server.answered(rate, given.duration)
-        simulated = server.simulated(rate, service)
-        itself = server.simulated(rate, times_within(batches, service))
+        simulated = server.simulated(rate, service, beside)
+        itself = server.simulated(rate, times_within(batches, service), beside)
         p99s_us = [simulated.p99_us, itself.p99_us]
         offs = [p99_us / said.latency.p99_us - 1 for p99_us in p99s_us]
         near = [count + (abs(off) <= NEAR) for count, off in zip(near, offs, strict=True)]

@@ -23,7 +23,7 @@ from benanza.evaluating.results import ServiceTimes
 from benanza.evaluating.samples import MadeUpSamples
 from benanza.evaluating.serving import Server
 from benanza.evaluating.under_test import AnsweredBatch
-from benanza.profiling.framework import framework_named
+from benanza.profiling.framework import configuration_named, framework_named
 from benanza.publishing.fetched_once import FetchedOnce
 from benanza_ingest.limits import Limits
 
@@ -46,7 +46,7 @@ def main() -> None:
     content = FetchedOnce().whole(given.model, limits)
     sizes = batch_sizes(given.max_batch)
     framework = framework_named(given.framework)
-    loaded = load_sizes(framework, content, "fp32", sizes, {}, limits)
+    loaded = load_sizes(framework, configuration_named(framework, ""), content, "fp32", sizes, {}, limits)
     pipeline = Pipeline(loaded.model, MadeUpSamples(loaded.model.at(1).inputs))
     pipeline.load([0])
     service = service_times(pipeline, 0, SERVICE_S)

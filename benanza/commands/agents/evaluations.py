@@ -121,7 +121,7 @@ def request(
 
 # They are those of `benanza evaluate`, whose load is the same.
 LOAD = (
-    *("framework", "scenario", "precision", "duration_s", "max_batch"),
+    *("framework", "configuration", "scenario", "precision", "duration_s", "max_batch"),
     *("max_wait_ms", "limit_ms", "rate_per_s", "streams", "seed"),
 )
 request.params[1:1] = [option for option in evaluate.params if option.name in LOAD]

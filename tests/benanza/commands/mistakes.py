@@ -44,6 +44,7 @@ MISTAKES: tuple[tuple[str, str], ...] = (
     ("run x --runtime cudnn", "onnxruntime"),
     ("run x --quantised int3", "int4"),
     ("generation x --sequences 3", "--rate"),
+    (f"evaluate {MODEL} --configuration fastest", "it has default options"),
     ("generation x --rate 3 --prompt-length 64-2", "from 1 on"),
     ("layers --limit 0", "--limit"),
     ("completion tcsh", "bash"),

@@ -105,14 +105,11 @@ def changes(rows: Sequence[Mapping[str, Any]]) -> EvaluationChanges:
         options = msgspec.json.encode(row["options"], order="sorted")
         alike[(*(row[name] for name in OF_A_KIND), options)].append(row)
     found = [
-        _change(before, now)
-        for systems in alike.values()
-        for before, now in pairwise(systems)
+        _change(before, now) for systems in alike.values() for before, now in pairwise(systems)
     ]
     found.sort(key=lambda change: change.last_at, reverse=True)
     single = sum(len(systems) == 1 for systems in alike.values())
     return EvaluationChanges(changes=tuple(found), others=single)
-
 
 
 def _change(before: Mapping[str, Any], now: Mapping[str, Any]) -> EvaluationChange:

@@ -121,8 +121,7 @@ def _under_load(
 ) -> tuple[Evaluation, Sequence[AnsweredBatch]]:
     """The evaluation with all that is measured, and what was answered."""
     request = evaluation.request
-    pipeline.load([0])
-    service = service_times(pipeline, 0, SERVICE_S)
+    service = service_times(pipeline, SERVICE_S)
     evaluation = msgspec.structs.replace(evaluation, service=service)
     best = max(service, key=lambda times: times.per_s)
     in_turn = partial(InTurn, pipeline, batch=best.batch)

@@ -14,8 +14,6 @@ REQUESTS = 2_000
 MICROSECONDS = 1e6
 
 
-
-
 class TokenLoad(Document, frozen=True, kw_only=True):
     """Requests that come as a Poisson process at a rate a second, each of a prompt and an output of
     lengths that are equally likely between the least and the most. So many sequences run at once at

@@ -40,14 +40,15 @@ class SweptTimes:
             longest = int(self._steps[count][0][-1])
             if length > longest:
                 raise UnsweptError(
-                    f"steps of {count:,} sequences have bounds behind up to {longest:,} tokens, and "
-                    f"prompts with their outputs have up to {length:,}: sweep a longer past, or ask "
-                    "for shorter ones (--prompt-length, --output-length)"
+                    f"a step at batch size {count:,} has bounds behind up to {longest:,} tokens, "
+                    f"and prompts with their outputs have up to {length:,}: sweep a longer past, "
+                    "or ask for shorter ones (--prompt-length, --output-length)"
                 )
         if self._prompts is not None and prompt > self._prompts[0][-1]:
             raise UnsweptError(
                 f"prompts of up to {int(self._prompts[0][-1]):,} tokens have bounds at batch size "
-                f"1, not of {prompt:,}: sweep longer ones, or ask for shorter ones (--prompt-length)"
+                f"1, not of {prompt:,}: sweep longer ones, or ask for shorter ones "
+                "(--prompt-length)"
             )
 
     def prompt_us(self, tokens: int) -> float | None:

@@ -83,9 +83,7 @@ def _each(
         )
 
 
-def _of_one(
-    sweep: Sweep | None, prompts: Sequence[GenerationPoint] | None
-) -> Mapping[int, float]:
+def _of_one(sweep: Sweep | None, prompts: Sequence[GenerationPoint] | None) -> Mapping[int, float]:
     """Times of one prompt, by its length; none if no prompts were asked for."""
     if prompts is None:
         return {}
@@ -107,7 +105,9 @@ def _swept(
             if times.time_per_token_us is not None:
                 key = point.step.system_id, point.step.precision, times.source
                 found[key][point.step.batch][length] = times.time_per_token_us
-    return {key: {batch: dict(each) for batch, each in sweep.items()} for key, sweep in found.items()}
+    return {
+        key: {batch: dict(each) for batch, each in sweep.items()} for key, sweep in found.items()
+    }
 
 
 def _length(dims: Mapping[str, int], batch: int, named: Sequence[str], model: str) -> int:

@@ -46,10 +46,11 @@ def main() -> None:
     content = FetchedOnce().whole(given.model, limits)
     sizes = batch_sizes(given.max_batch)
     framework = framework_named(given.framework)
-    loaded = load_sizes(framework, configuration_named(framework, ""), content, "fp32", sizes, {}, limits)
+    loaded = load_sizes(
+        framework, configuration_named(framework, ""), content, "fp32", sizes, {}, limits
+    )
     pipeline = Pipeline(loaded.model, MadeUpSamples(loaded.model.at(1).inputs))
-    pipeline.load([0])
-    service = service_times(pipeline, 0, SERVICE_S)
+    service = service_times(pipeline, SERVICE_S)
     request = EvaluationRequest(
         model=given.model,
         framework=given.framework,
@@ -61,8 +62,8 @@ def main() -> None:
     server = Server(request, pipeline, NO_LIMIT_US)
     beside = server.overheads()
     print(
-        f"beside the model: {beside.issuing_us:.0f} µs of issuing, {beside.starting_us:.0f} µs until "
-        f"a batch starts, {beside.between_us:.0f} µs between batches"
+        f"beside the model: {beside.issuing_us:.0f} µs of issuing, {beside.starting_us:.0f} µs "
+        f"until a batch starts, {beside.between_us:.0f} µs between batches"
     )
     capacity = max(times.per_s for times in service)
     print("| load | requests/s | p50 ms | simulated | p99 ms | simulated | by the run's times |")

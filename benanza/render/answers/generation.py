@@ -119,9 +119,7 @@ def _under_load(
     return parts
 
 
-def _load_table(
-    loads: Sequence[tuple[GenerationUnderLoad, LoadedTokens]], *, plain: bool
-) -> Table:
+def _load_table(loads: Sequence[tuple[GenerationUnderLoad, LoadedTokens]], *, plain: bool) -> Table:
     first_unit = time_unit(found.time_to_first_token.p50_us for _, found in loads)
     unit = time_unit(found.time_per_token.p50_us for _, found in loads if found.time_per_token)
     columns = (

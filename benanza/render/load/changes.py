@@ -33,14 +33,19 @@ def print_changes(console: Console, found: EvaluationChanges) -> None:
 
 
 def _rows(change: EvaluationChange) -> Iterator[tuple[str, ...]]:
-    what = "; ".join(f"{name} {old or '-'} to {new or '-'}" for name, (old, new) in change.what.items())
+    what = "; ".join(
+        f"{name} {old or '-'} to {new or '-'}" for name, (old, new) in change.what.items()
+    )
     head = (printable(change.model), change.scenario, printable(f"{change.framework}: {what}"))
     for each in change.figures:
         per_s = each.figure == "per_s"
         yield (
             *head,
             "per s" if per_s else each.figure.removesuffix("_us") + " ms",
-            *(f"{value:,.1f}" if per_s else f"{value / 1e3:,.3f}" for value in (each.before, each.now)),
+            *(
+                f"{value:,.1f}" if per_s else f"{value / 1e3:,.3f}"
+                for value in (each.before, each.now)
+            ),
             f"{each.ratio - 1:+.1%}",
             f"{change.runs_before}, {change.runs}",
             _verdict(each, change),

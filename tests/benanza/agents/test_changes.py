@@ -16,7 +16,7 @@ from benanza_backbone.errors import BenanzaError
 from benanza_backbone.service.processor import as_message
 from benanza_schemas.events import ModelEvaluated, identified
 from tests.benanza.data_folder import settings_in
-from tests.schemas.samples import NOON, EVENTS
+from tests.schemas.samples import EVENTS, NOON
 
 AT = datetime(2026, 11, 28, tzinfo=UTC)
 

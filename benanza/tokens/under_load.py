@@ -15,6 +15,7 @@ from benanza.tokens.generation import (
 from benanza.tokens.known import known_generation
 from benanza.tokens.load import TokenLoad, arrivals, figures, room
 from benanza.tokens.swept import SweptTimes, UnsweptError
+from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
 from benanza_schemas.layer import Precision
@@ -61,7 +62,7 @@ def _each(
         )
     of_steps = _swept(steps, OF_PAST)
     of_prompts = _swept(prompts or (), OF_PROMPT)
-    first = {}
+    first: dict[tuple[str, Precision], ModelBound] = {}
     for point in steps:
         first.setdefault((point.step.system_id, point.step.precision), point.step)
     for key, step_us in of_steps.items():

@@ -36,7 +36,11 @@ def _rows(change: EvaluationChange) -> Iterator[tuple[str, ...]]:
     what = "; ".join(
         f"{name} {old or '-'} to {new or '-'}" for name, (old, new) in change.what.items()
     )
-    head = (printable(change.model), change.scenario, printable(f"{change.framework}: {what}"))
+    head: tuple[str, ...] = (
+        printable(change.model),
+        change.scenario,
+        printable(f"{change.framework}: {what}"),
+    )
     for each in change.figures:
         per_s = each.figure == "per_s"
         yield (

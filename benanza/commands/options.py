@@ -93,7 +93,7 @@ class Positive(click.ParamType):
         return number
 
 
-class Lengths(click.ParamType):
+class TokenRange(click.ParamType):
     """A number of tokens from 1, or the least and the most of it: `64-512`."""
 
     name = "N[-N]"

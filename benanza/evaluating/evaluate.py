@@ -13,7 +13,7 @@ from benanza.evaluating.pipeline import Pipeline, service_times
 from benanza.evaluating.request import EvaluationRequest
 from benanza.evaluating.results import Evaluation, ServiceTimes
 from benanza.evaluating.samples import MadeUpSamples, SampleSource
-from benanza.evaluating.serving import served
+from benanza.evaluating.server.serving import served
 from benanza.evaluating.under_test import AnsweredBatch, InTurn
 from benanza.profiling.framework import (
     Configuration,

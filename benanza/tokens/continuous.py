@@ -45,7 +45,7 @@ class TokenTimes(Protocol):
         """To give each sequence a token: they have so many in the cache before it."""
 
 
-class Answer(NamedTuple):
+class AnsweredRequest(NamedTuple):
     """When a request started, got its first token, and its last one."""
 
     asked: Asked
@@ -54,7 +54,7 @@ class Answer(NamedTuple):
     ended_us: float
 
 
-class Step(NamedTuple):
+class StepRun(NamedTuple):
     """From when, for how long, and for how many sequences one ran; of a prompt it is one."""
 
     at_us: float
@@ -66,8 +66,8 @@ class Step(NamedTuple):
 class Continuous(NamedTuple):
     """What came of it: answers in the order of the requests, and what ran, in its own."""
 
-    answers: list[Answer]
-    steps: list[Step]
+    answers: list[AnsweredRequest]
+    steps: list[StepRun]
 
 
 class _Running:
@@ -83,8 +83,8 @@ class _Running:
             self.first_us = now_us
         self.left -= 1
 
-    def answer(self, now_us: float) -> Answer:
-        return Answer(self.asked, self.started_us, self.first_us, now_us)
+    def answer(self, now_us: float) -> AnsweredRequest:
+        return AnsweredRequest(self.asked, self.started_us, self.first_us, now_us)
 
 
 def serve(requests: Sequence[Asked], times: TokenTimes, room: Room) -> Continuous:
@@ -96,8 +96,8 @@ def serve(requests: Sequence[Asked], times: TokenTimes, room: Room) -> Continuou
             raise ValueError(f"{asked} never fits into a cache of {room.cache_tokens} tokens")
     waiting = deque(enumerate(requests))
     running: list[_Running] = []
-    answers: dict[int, Answer] = {}
-    steps: list[Step] = []
+    answers: dict[int, AnsweredRequest] = {}
+    steps: list[StepRun] = []
     now_us, kept = 0.0, 0
     while waiting or running:
         if not running:
@@ -108,14 +108,14 @@ def serve(requests: Sequence[Asked], times: TokenTimes, room: Room) -> Continuou
             running.append(started)
             us = times.prompt_us(started.asked.prompt)
             if us is not None:
-                steps.append(Step(now_us, us, 1, is_prompt=True))
+                steps.append(StepRun(now_us, us, 1, is_prompt=True))
                 now_us += us
                 started.got_one(now_us)
                 if not started.left:  # makes room for the next prompt
                     break
         if running and all(each.left for each in running):
             us = times.step_us([each.past for each in running])
-            steps.append(Step(now_us, us, len(running), is_prompt=False))
+            steps.append(StepRun(now_us, us, len(running), is_prompt=False))
             now_us += us
             for each in running:
                 each.got_one(now_us)

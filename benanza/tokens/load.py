@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Iterable
-
-import numpy as np
+from random import Random
 
 from benanza.tokens.continuous import Asked, Continuous, Room
 from benanza_backbone.document import Document
@@ -65,13 +64,13 @@ def arrivals(load: TokenLoad, requests: int = REQUESTS, seed: int = 0) -> list[A
     """Requests by this load, the same for the same seed: so many within the time in which they come
     on average, as those of a Poisson process are spread then.
     """
-    random = np.random.default_rng(seed)
-    times = np.sort(random.uniform(0, MICROSECONDS * requests / load.rate_per_s, requests)).tolist()
-    prompts, outputs = (
-        random.integers(least, most, requests, endpoint=True).tolist()
-        for least, most in (load.prompt_tokens, load.output_tokens)
-    )
-    return [Asked(*each) for each in zip(times, prompts, outputs, strict=True)]
+    random = Random(seed)
+    span_us = MICROSECONDS * requests / load.rate_per_s
+    times = sorted(random.uniform(0, span_us) for _ in range(requests))
+    return [
+        Asked(at_us, random.randint(*load.prompt_tokens), random.randint(*load.output_tokens))
+        for at_us in times
+    ]
 
 
 def room(load: TokenLoad, sequences: int) -> Room:

@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple, Protocol
 
-from benanza.tokens.continuous import Answer, Asked, Continuous, Room, Step, serve
+from benanza.tokens.continuous import AnsweredRequest, Asked, Continuous, Room, StepRun, serve
 from benanza.tokens.load import LoadedTokens, TokenLoad, arrivals, figures
 
 SEQUENCES = (1, 2, 4, 8, 16, 32)
@@ -127,8 +127,8 @@ def serve_in_time(engine: TokenEngine, requests: Sequence[Asked]) -> Continuous:
     """Serves requests as they come, by the clock."""
     waiting = deque(enumerate(requests))
     running: list[_Running] = []
-    answers: dict[int, Answer] = {}
-    steps: list[Step] = []
+    answers: dict[int, AnsweredRequest] = {}
+    steps: list[StepRun] = []
     zero = time.perf_counter()
 
     def now_us() -> float:
@@ -140,12 +140,12 @@ def serve_in_time(engine: TokenEngine, requests: Sequence[Asked]) -> Continuous:
             started_us = now_us()
             engine.prompt(asked.prompt, len(running), prompt_graph(asked.prompt))
             running.append(_Running(number, asked, started_us, now_us()))
-            steps.append(Step(started_us, now_us() - started_us, 1, is_prompt=True))
+            steps.append(StepRun(started_us, now_us() - started_us, 1, is_prompt=True))
         elif running:
             pasts = [each.past for each in running]
             started_us = now_us()
             engine.step(pasts, step_graph(pasts))
-            steps.append(Step(started_us, now_us() - started_us, len(pasts), is_prompt=False))
+            steps.append(StepRun(started_us, now_us() - started_us, len(pasts), is_prompt=False))
             for each in running:
                 each.past, each.left = each.past + 1, each.left - 1
         else:
@@ -156,7 +156,9 @@ def serve_in_time(engine: TokenEngine, requests: Sequence[Asked]) -> Continuous:
         for place in reversed(range(len(running))):
             each = running[place]
             if not each.left:
-                answers[each.number] = Answer(each.asked, each.started_us, each.first_us, ended_us)
+                answers[each.number] = AnsweredRequest(
+                    each.asked, each.started_us, each.first_us, ended_us
+                )
                 last = running.pop()
                 if last is not each:
                     engine.move(len(running), place)

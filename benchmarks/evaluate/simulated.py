@@ -21,7 +21,7 @@ from benanza.evaluating.pipeline import Pipeline, service_times
 from benanza.evaluating.request import EvaluationRequest
 from benanza.evaluating.results import ServiceTimes
 from benanza.evaluating.samples import MadeUpSamples
-from benanza.evaluating.serving import Server
+from benanza.evaluating.server.serving import Server
 from benanza.evaluating.under_test import AnsweredBatch
 from benanza.profiling.framework import configuration_named, framework_named
 from benanza.publishing.fetched_once import FetchedOnce

@@ -10,8 +10,8 @@ from benanza.commands.options import (
     FAILED,
     Format,
     KnownModel,
-    Lengths,
     Price,
+    TokenRange,
     data_option,
     dim_filter_option,
     fail_without,
@@ -48,14 +48,14 @@ OF_LOAD = ("prompt_length", "output_length", "sequences", "cache_tokens")
 )
 @click.option(
     "--prompt-length",
-    type=Lengths(),
+    type=TokenRange(),
     default="512",
     help="With --rate: the tokens of a prompt; of LEAST-MOST each number is as likely.",
     show_default=True,
 )
 @click.option(
     "--output-length",
-    type=Lengths(),
+    type=TokenRange(),
     default="128",
     help="With --rate: the tokens that a request gets, likewise.",
     show_default=True,

@@ -17,8 +17,8 @@ from benanza.evaluating.samples import MadeUpSamples
 lg = pytest.importorskip("mlperf_loadgen")
 
 from benanza.evaluating.loadgen import read_log  # noqa: E402
-from benanza.evaluating.overheads import overheads  # noqa: E402
-from benanza.evaluating.simulated import schedule_us, simulate  # noqa: E402
+from benanza.evaluating.server.overheads import overheads  # noqa: E402
+from benanza.evaluating.server.simulated import schedule_us, simulate  # noqa: E402
 
 
 def constant(batch: int, us: float) -> ServiceTimes:

@@ -7,9 +7,7 @@ import msgspec
 
 from benanza.evaluating.loadgen import LoadSettings, Said, run_load
 from benanza.evaluating.measured import measured_run
-from benanza.evaluating.overheads import overheads
 from benanza.evaluating.pipeline import Pipeline
-from benanza.evaluating.rate import greatest_rate, lower_rates
 from benanza.evaluating.request import EvaluationRequest
 from benanza.evaluating.results import (
     Evaluation,
@@ -19,7 +17,9 @@ from benanza.evaluating.results import (
     ServiceTimes,
     Tried,
 )
-from benanza.evaluating.simulated import schedule_us, simulate
+from benanza.evaluating.server.overheads import overheads
+from benanza.evaluating.server.rate import greatest_rate, lower_rates
+from benanza.evaluating.server.simulated import schedule_us, simulate
 from benanza.evaluating.under_test import AnsweredBatch, BatchingServer
 
 TIMES_ALONE = 10

@@ -10,6 +10,7 @@ from benanza.render.units import plural
 
 COLUMNS = (
     names("model"),
+    Column("device", "left", is_name=True, spare=1),
     Column("scenario", "left"),
     prose("what changed"),
     Column("figure", "left"),
@@ -36,10 +37,13 @@ def _rows(change: EvaluationChange) -> Iterator[tuple[str, ...]]:
     what = "; ".join(
         f"{name} {old or '-'} to {new or '-'}" for name, (old, new) in change.what.items()
     )
+    if change.framework not in change.what:
+        what = f"{change.framework}: {what}"
     head: tuple[str, ...] = (
         printable(change.model),
+        printable(change.device),
         change.scenario,
-        printable(f"{change.framework}: {what}"),
+        printable(what),
     )
     for each in change.figures:
         per_s = each.figure == "per_s"

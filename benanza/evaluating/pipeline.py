@@ -13,6 +13,9 @@ from benanza.evaluating.results import ServiceTimes
 from benanza.evaluating.samples import SampleSource
 
 FIRST_CALLS = 2
+FIRST_S = 0.02
+"""For so long caches and a GPU's clocks get used to a batch size."""
+
 LEAST_CALLS = 11
 ROUNDS = 4
 SAMPLES = 64
@@ -65,7 +68,7 @@ class Pipeline:
 
 def service_times(pipeline: Pipeline, least_s: float) -> tuple[ServiceTimes, ...]:
     """How long batches take at each batch size: one after the other for so many seconds, and at
-    least `LEAST_CALLS` times after `FIRST_CALLS` that don't count, and then as long and as often
+    least `LEAST_CALLS` times after the first ones, which don't count, and then as long and as often
     after pauses.
 
     Batches are of other samples each time, as under load: one sample over and over would be in the
@@ -81,7 +84,7 @@ def service_times(pipeline: Pipeline, least_s: float) -> tuple[ServiceTimes, ...
     least = ceil(LEAST_CALLS / ROUNDS)
     for _ in range(ROUNDS):
         for size in sizes:
-            _times_us(pipeline, size, indices, FIRST_CALLS, 0.0)
+            _times_us(pipeline, size, indices, FIRST_CALLS, FIRST_S)
             samples[size] += _times_us(pipeline, size, indices, least, least_s / ROUNDS)
             after_idle[size] += _times_us(pipeline, size, indices, least, least_s / ROUNDS, PAUSE_S)
     return tuple(
@@ -110,4 +113,5 @@ def _times_us(
             time.sleep(pause_s)
         answered = pipeline.answer(list(islice(indices, size)))
         times.append((answered.finished_ns - answered.started_ns) / 1_000)
+        del answered  # As under load, results are gone before the next batch needs memory.
     return times

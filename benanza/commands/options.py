@@ -114,7 +114,7 @@ class TokenRange(click.ParamType):
         return found
 
 
-class Price(click.FloatRange):
+class FiniteNumber(click.FloatRange):
     """A number from 0 up, or above 0 if `min_open`; it is finite."""
 
     def __init__(self, *, min_open: bool = False) -> None:
@@ -123,10 +123,10 @@ class Price(click.FloatRange):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        price = float(super().convert(value, param, ctx))
-        if not math.isfinite(price):
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
             self.fail(f"{value} is no finite number.", param, ctx)
-        return price
+        return number
 
 
 class RuntimeName(click.ParamType):

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from benanza.agents.results import GIGABYTE, RequestedEvaluation, RequestedEvaluations
+from benanza.commands.exporting import export_evaluation
 from benanza.commands.options import (
     FAILED,
     PARTIAL,
+    FiniteNumber,
     Format,
     KnownModel,
     data_option,
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 timeout_option = click.option(
     "--timeout",
     "timeout_s",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteNumber(min_open=True),
     metavar="SECONDS",
     help="How long to wait at most.",
 )
@@ -62,7 +64,7 @@ def evaluations() -> None:
 @click.option(
     "--memory",
     "memory_gb",
-    type=click.FloatRange(min=0),
+    type=FiniteNumber(),
     default=0.0,
     metavar="GB",
     help="What must be free of the device's memory, in gigabytes.",
@@ -179,6 +181,9 @@ def list_(*, identity: str, limit: int, output: Format) -> None:
 def wait(ctx: click.Context, *, identity: str, timeout_s: float | None, output: Format) -> None:
     """Waits for all results of an evaluation, and shows them.
 
+    The standard variables of OpenTelemetry, such as OTEL_EXPORTER_OTLP_ENDPOINT, have the request
+    exported as a trace, of which what agents export is a part.
+
     Exit status: 0 done; 1 it failed on a system; 3 some results are still to come.
     """
     _wait(ctx, settings_of(None), identity, timeout_s, output)
@@ -230,6 +235,7 @@ def _wait(
         print_json(over)
     else:
         print_evaluations(console(sys.stdout), RequestedEvaluations(evaluations=(over,)))
+    export_evaluation(settings, over.evaluation_id)
     if any(on.state == "failed" for on in over.systems):
         ctx.exit(FAILED)
     if not over.is_over:

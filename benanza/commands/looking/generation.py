@@ -8,9 +8,9 @@ from click.core import ParameterSource
 
 from benanza.commands.options import (
     FAILED,
+    FiniteNumber,
     Format,
     KnownModel,
-    Price,
     TokenRange,
     data_option,
     dim_filter_option,
@@ -38,12 +38,12 @@ OF_LOAD = ("prompt_length", "output_length", "sequences", "cache_tokens")
 )
 @click.option(
     "--price",
-    type=Price(),
+    type=FiniteNumber(),
     help="What the system costs an hour, in any currency: adds what a million tokens cost.",
 )
 @click.option(
     "--rate",
-    type=Price(min_open=True),
+    type=FiniteNumber(min_open=True),
     help="Also simulates continuous batching: requests come at random times, so many a second.",
 )
 @click.option(

@@ -11,6 +11,7 @@ from click.core import ParameterSource
 from benanza.commands.options import (
     FAILED,
     PARTIAL,
+    FiniteNumber,
     Format,
     Model,
     data_option,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 BESIDE_SPEC = {"spec", "record", "trace", "data", "output"}
 """Options that a specification doesn't have."""
 
-_POSITIVE = click.FloatRange(min=0, min_open=True)
+_POSITIVE = FiniteNumber(min_open=True)
 
 
 @click.command()
@@ -101,7 +102,7 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
 )
 @click.option(
     "--max-wait-ms",
-    type=click.FloatRange(min=0),
+    type=FiniteNumber(),
     default=2.0,
     help="For so long the server waits for a batch to fill.",
     show_default=True,

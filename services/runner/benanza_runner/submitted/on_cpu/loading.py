@@ -1,8 +1,8 @@
-"""A submitted kernel as a function without arguments, over arrays that stay where they are."""
+"""A submitted kernel for a CPU as a function without arguments, over arrays that stay where they
+are.
+"""
 
 import ctypes
-import importlib.util
-import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,14 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benanza_runner.arrays import Array
-
-LIBRARIES = (".so", ".dylib")
+from benanza_runner.submitted.working.sources import (
+    LIBRARIES,
+    KernelError,
+    functions_of_module,
+    library_of,
+    parameters_of,
+)
 
 _copy = np.copyto
-
-
-class KernelError(Exception):
-    """A kernel that isn't one; the text says why."""
 
 
 class LoadedKernel(NamedTuple):
@@ -60,16 +61,8 @@ def _nothing(*_: Array) -> None: ...
 def _of_library(
     path: Path, inputs: Sequence[Array], weights: Sequence[Array], outputs: Sequence[Array]
 ) -> LoadedKernel:
-    library = ctypes.CDLL(str(path))
-    try:
-        run = library.run
-    except AttributeError:
-        raise KernelError("it has no function `run`") from None
-    run.restype = None
-    prepare: Callable[[], object] = _nothing
-    if hasattr(library, "prepare"):
-        library.prepare.restype = None
-        prepare = _with_pointers(library.prepare, weights)
+    run, told = library_of(path)
+    prepare = _with_pointers(told, weights) if told else _nothing
     return LoadedKernel(_with_pointers(run, (*inputs, *outputs)), prepare, list)
 
 
@@ -81,19 +74,11 @@ def _with_pointers(function: Any, arrays: Sequence[Array]) -> Callable[[], objec
 def _of_module(
     path: Path, inputs: Sequence[Array], weights: Sequence[Array], outputs: Sequence[Array]
 ) -> LoadedKernel:
-    spec = importlib.util.spec_from_file_location("kernel", path)
-    if spec is None or spec.loader is None:
-        raise KernelError("it is neither a module of Python (.py) nor a shared library (.so)")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    run = getattr(module, "run", None)
-    if not callable(run):
-        raise KernelError("it has no function `run`")
+    run, told = functions_of_module(path)
     reading = [*map(_read_only, inputs)]
-    told = getattr(module, "prepare", None)
     fixed = [*map(_read_only, weights)]
-    prepare: Callable[[], object] = (lambda: told(*fixed)) if callable(told) else _nothing
-    count = _parameters(run)
+    prepare: Callable[[], object] = (lambda: told(*fixed)) if told else _nothing
+    count = parameters_of(run)
     if count == len(inputs) + len(outputs):
         arguments = (*reading, *outputs)
         return LoadedKernel(lambda: run(*arguments), prepare, list)
@@ -129,13 +114,6 @@ def _returning(
             _copy(output, result)
 
     return LoadedKernel(call, prepare, lambda: list(last))
-
-
-def _parameters(run: Callable[..., object]) -> int:
-    try:
-        return len(inspect.signature(run).parameters)
-    except (TypeError, ValueError):
-        raise KernelError("nobody can say how many arrays its `run` takes") from None
 
 
 def _read_only(array: Array) -> Array:

@@ -98,8 +98,16 @@ class KernelWatch:
         """
         with self._watched(self._forbidden_of_modules):
             yield
-        if _thread._count() > self._threads:
-            self._reasons.append("it starts a thread while it is loaded")
+        self._look_for_threads()
+
+    @contextmanager
+    def compiling(self) -> Iterator[None]:
+        """The block in which the kernel is loaded and compiled. What it may do to files and with
+        programs is up to the kernel of the system; no thread may be left.
+        """
+        with self._watched(_forbidden_of_compilers):
+            yield
+        self._look_for_threads()
 
     @contextmanager
     def _watched(self, forbids: _Forbids) -> Iterator[None]:
@@ -108,6 +116,10 @@ class KernelWatch:
             yield
         finally:
             self._watching = False
+
+    def _look_for_threads(self) -> None:
+        if _thread._count() > self._threads:
+            self._reasons.append("it starts a thread while it is loaded")
 
     def reason(self) -> str:
         """What it did wrong so far, empty if nothing was seen."""
@@ -153,6 +165,11 @@ class KernelWatch:
                 return False
             frame = frame.f_back
         return True
+
+
+def _forbidden_of_compilers(event: str, arguments: tuple[Any, ...]) -> str:
+    """The same of a kernel that has to be compiled by programs."""
+    return _forbidden(event, arguments) if event.startswith("socket.") else ""
 
 
 def _forbidden(event: str, arguments: tuple[Any, ...]) -> str:

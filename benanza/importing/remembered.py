@@ -2,11 +2,13 @@
 
 What was counted of each lies in the data folder, by the file's digest, with how far the log went
 then. It holds until something is taken back or forgotten: also what another file brought may have
-been in this one. It may be deleted at any time, and what can't be read is not there.
+been in this one. It doesn't hold of another log that came into the folder since. It may be deleted
+at any time, and what can't be read is not there.
 """
 
 from collections.abc import Mapping
 from contextlib import suppress
+from hashlib import blake2b
 from pathlib import Path
 
 import msgspec
@@ -14,7 +16,7 @@ import msgspec
 from benanza_backbone.event_log.event_log import READ_AT_ONCE, EventLog, Partition
 from benanza_backbone.settings import Settings
 from benanza_schemas.events import ModelForgotten, RecordingWithdrawn
-from benanza_schemas.topics import CHECKPOINTS, PROFILES, RESULTS
+from benanza_schemas.topics import CHECKPOINTS, COMPACTED, PROFILES, RESULTS
 
 FILE = "imported.json"
 
@@ -31,9 +33,16 @@ class FileCounts(msgspec.Struct, frozen=True):
     witnesses: int
 
 
+class _End(msgspec.Struct, frozen=True):
+    """How far a topic went, and the digest of its last event."""
+
+    offset: int
+    last: str
+
+
 class _Imported(msgspec.Struct, frozen=True):
     counted: FileCounts
-    ends: dict[str, dict[int, int]]
+    ends: dict[str, _End]
 
 
 _DECODER = msgspec.json.Decoder(dict[str, _Imported])
@@ -56,9 +65,10 @@ class Remembered:
         Raises `BenanzaError` if the log can't be read.
         """
         known = self._files.get(digest)
-        if known is None or any(_takes_back(self._log, topic, known.ends) for topic in known.ends):
+        if known is None:
             return None
-        return known.counted
+        holds = all(_still_holds(self._log, topic, end) for topic, end in known.ends.items())
+        return known.counted if holds else None
 
     def remember(self, files: Mapping[str, FileCounts]) -> None:
         """Keeps what is in the files with these digests, of which the log has all, unless the disk
@@ -66,10 +76,7 @@ class Remembered:
         """
         if self._path is None:
             return
-        ends = {
-            topic: {of.number: end for of, end in self._log.end_offsets(topic).items()}
-            for topic in (RESULTS, PROFILES, CHECKPOINTS)
-        }
+        ends = {topic: _end_of(self._log, topic) for topic in (RESULTS, PROFILES, CHECKPOINTS)}
         self._files |= {digest: _Imported(counted, ends) for digest, counted in files.items()}
         new = self._path.with_name(f"{FILE}.new")
         with suppress(OSError):
@@ -77,16 +84,26 @@ class Remembered:
             new.replace(self._path)
 
 
-def _takes_back(log: EventLog, topic: str, ends: Mapping[str, Mapping[int, int]]) -> bool:
-    """Whether something was taken back since a topic ended there, or it ends sooner now."""
-    for partition, end in log.end_offsets(topic).items():
-        since = ends[topic].get(partition.number, 0)
-        if end < since or _has_any(log, partition, since, end):
-            return True
-    return False
+def _end_of(log: EventLog, topic: str) -> _End:
+    ((partition, offset),) = log.end_offsets(topic).items()
+    return _End(offset, _last(log, partition, offset))
 
 
-def _has_any(log: EventLog, partition: Partition, since: int, end: int) -> bool:
+def _last(log: EventLog, partition: Partition, end: int) -> str:
+    """The digest of the record before this end of a partition; empty if there is none."""
+    records = log.read(partition, end - 1, 1) if end else []
+    return blake2b(records[0].value, digest_size=16).hexdigest() if records else ""
+
+
+def _still_holds(log: EventLog, topic: str, since: _End) -> bool:
+    """Whether the log is the same as when a topic ended there, and nothing was taken back since."""
+    ((partition, end),) = log.end_offsets(topic).items()
+    # Pruning takes events out of compacted topics.
+    is_same = topic in COMPACTED or _last(log, partition, since.offset) == since.last
+    return end >= since.offset and is_same and not _takes_back(log, partition, since.offset, end)
+
+
+def _takes_back(log: EventLog, partition: Partition, since: int, end: int) -> bool:
     while since < end and (records := log.read(partition, since, READ_AT_ONCE)):
         if any(name in record.value for record in records for name in _TAKING_BACK):
             return True

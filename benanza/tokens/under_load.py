@@ -24,6 +24,9 @@ OF_PAST = ("past",)
 OF_PROMPT = ("sequence", "length", "token")
 """Parts of the names of dimensions that say how long the past, or a prompt, is."""
 
+LEAST_RATE = 1e-6
+"""Below so many requests a second, times of steps vanish in the time in which all come."""
+
 Sweep = dict[int, dict[int, float]]
 """Microseconds by the number of sequences and a length."""
 
@@ -59,6 +62,11 @@ def _each(
         raise BenanzaError(
             f"a request of up to {load.longest:,} tokens doesn't fit into a cache of "
             f"{load.cache_tokens:,}: give it more (--cache-tokens), or ask for shorter ones"
+        )
+    if load.rate_per_s < LEAST_RATE:
+        raise BenanzaError(
+            f"at {load.rate_per_s:g} requests a second each runs alone: ask for {LEAST_RATE:g} or "
+            "more (--rate)"
         )
     of_steps = _swept(steps, OF_PAST)
     of_prompts = _swept(prompts or (), OF_PROMPT)
@@ -98,23 +106,29 @@ def _of_one(sweep: Sweep | None, prompts: Sequence[GenerationPoint] | None) -> M
 def _swept(
     points: Iterable[GenerationPoint], named: Sequence[str]
 ) -> dict[tuple[str, Precision, Source], Sweep]:
-    """The times of each system, precision and source, at the points that it has."""
+    """The times of each system, precision and source, at the points that it has: of several at
+    one, the first.
+    """
     found: dict[tuple[str, Precision, Source], Sweep] = defaultdict(lambda: defaultdict(dict))
     for point in points:
-        length = _length(point.step.dims, point.step.batch, named, point.step.model)
+        length = length_named(point.step.dims, named, point.step.model)
         for times in point.times:
             if times.time_per_token_us is not None:
                 key = point.step.system_id, point.step.precision, times.source
-                found[key][point.step.batch][length] = times.time_per_token_us
+                found[key][point.step.batch].setdefault(length, times.time_per_token_us)
     return {
         key: {batch: dict(each) for batch, each in sweep.items()} for key, sweep in found.items()
     }
 
 
-def _length(dims: Mapping[str, int], batch: int, named: Sequence[str], model: str) -> int:
+def length_named(dims: Mapping[str, int], named: Sequence[str], model: str) -> int:
+    """The size of the dimension that says how long the past is, or the prompt, which may have a
+    past of its own. Raises `BenanzaError` if there is none.
+    """
+    others = () if named == OF_PAST else OF_PAST
     for part in named:
         for name, size in dims.items():
-            if part in name.lower():
+            if part in name.lower() and not any(other in name.lower() for other in others):
                 return size
     raise BenanzaError(
         f"no dimension of {model} is named after {' or '.join(named)}, so nothing says how long it "

@@ -101,6 +101,9 @@ def test_a_load_is_answered_by_the_times_that_were_swept(swept: Settings) -> Non
     small = replace(load, cache_tokens=500)
     with pytest.raises(BenanzaError, match="--cache-tokens"):
         generation_under_load(swept, None, "step", ["fp32"], {}, None, small)
+    rare = replace(load, rate_per_s=1e-300)
+    with pytest.raises(BenanzaError, match="--rate"):
+        generation_under_load(swept, None, "step", ["fp32"], {}, None, rare)
     text = io.StringIO()
     print_generation(Console(file=text, width=200), known)
     assert "20 requests/s of 64 to 512 tokens for 2 to 8" in text.getvalue()

@@ -7,7 +7,7 @@ from benanza_ingest.extract import extract
 from benanza_ingest.extracted import ExtractedLayer, ExtractedModel
 from benanza_ingest.garbage import no_garbage_search
 from benanza_ingest.least_work.least_flops import least_flops
-from benanza_ingest.least_work.least_reads import Reads, least_reads
+from benanza_ingest.least_work.least_reads import Reads, fewest, least_reads
 from benanza_ingest.limits import Limits
 from benanza_schemas.architecture import architecture_id
 from benanza_schemas.events import (
@@ -25,7 +25,7 @@ from benanza_schemas.events import (
 from benanza_schemas.events.derivation import AS_WRITTEN, Derivation
 from benanza_schemas.layer import Layer
 
-INGEST_VERSION = "34"
+INGEST_VERSION = "35"
 """Part of the ids of ingest's events. Raise it when a change gives them another content."""
 
 MAX_BATCH_SIZES = 64
@@ -186,7 +186,7 @@ def _least_reads(model: ExtractedModel) -> dict[str, Reads]:
     """
     found: dict[str, Reads] = {}
     for layer, reads in zip(model.layers, least_reads(model.layers, model.edges), strict=True):
-        found[layer.fingerprint] = min(reads, found.get(layer.fingerprint, reads))
+        found[layer.fingerprint] = fewest([reads, found.get(layer.fingerprint, reads)])
     return found
 
 

@@ -77,3 +77,19 @@ def test_an_einsum_sums_first_what_one_operand_alone_has(
     ).layer
     assert layer is not None
     assert least_flops(layer) == operations
+
+
+@pytest.mark.parametrize(
+    ("state", "products"),
+    [
+        pytest.param("", 3 * 4 * 8 + 2 * 16 * (8 + 4), id="zeros, which need no forget gate"),
+        pytest.param(', "", "", h, h', 3 * 16 * (8 + 4), id="a state"),
+    ],
+)
+def test_a_first_step_from_zeros_takes_fewer_operations(state: str, products: int) -> None:
+    layer = only_layer(f"""
+        main (float[3,2,8] x, float[1,16,8] w, float[1,16,4] r, float[1,2,4] h)
+            => (float[3,1,2,4] y) {{ y = LSTM <hidden_size = 4> (x, w, r{state}) }}
+    """).layer
+    assert layer is not None
+    assert least_flops(layer) == 2 * 2 * products

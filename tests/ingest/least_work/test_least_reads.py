@@ -4,7 +4,7 @@ import pytest
 
 from benanza_ingest.core import ingest
 from benanza_ingest.decoders.forms import decoder_model
-from benanza_ingest.least_work.least_reads import Reads, least_reads
+from benanza_ingest.least_work.least_reads import Reads, fewest, least_reads
 from benanza_ingest.limits import Limits
 from benanza_schemas.events import ModelIngested, ModelPublished
 from benanza_schemas.vocabulary import STATE_AS_WRITTEN
@@ -85,6 +85,30 @@ def reads(given: str, weights: tuple[str, ...], body: str) -> list[Reads]:
             id="former keys beside new ones",
         ),
         pytest.param(
+            "float[2,8] x",
+            ("float[8,16] w", "float[2,16] c"),
+            "y = Gemm<beta = 0.0>(x, w, c)",
+            [Reads(4 * 8 * 16)],
+            id="nothing that is multiplied by zero",
+        ),
+        pytest.param(
+            *("float[2,8] x", ("float[8,8] w",), 'y = Einsum<equation = "bi,ii->bi">(x, w)'),
+            [],
+            id="no diagonal",
+        ),
+        pytest.param(
+            *("float[1,2,8] x", ("float[1,16,8] w", "float[1,16,4] r", "float[1,32] b")),
+            "y = LSTM<hidden_size = 4>(x, w, r, b)",
+            [Reads(4 * 12 * 8)],
+            id="no weights of a state of zeros",
+        ),
+        pytest.param(
+            *("float[2,2,8] x", ("float[1,16,8] w", "float[1,16,4] r")),
+            "y = LSTM<hidden_size = 4>(x, w, r)",
+            [Reads(4 * 16 * 12)],
+            id="all weights of two steps",
+        ),
+        pytest.param(
             "float[2,3] x", ("float[3] w",), "y = Mul(x, w)", [], id="no product, no weights"
         ),
     ],
@@ -120,3 +144,12 @@ def test_a_step_reads_its_caches_and_no_call_less_than_its_layers(past: int) -> 
     for group in model.groups:
         if group.rule != STATE_AS_WRITTEN:
             assert sum(wanted[position] for position in group.layers) <= group.bytes
+
+
+def test_the_fewest_bytes_are_so_at_each_precision() -> None:
+    """Of 12 bytes that a precision may halve, six are fewer than ten that are fixed."""
+    fixed, halved = Reads(10, 10), Reads(12, 0)
+    both = fewest([fixed, halved])
+    assert both == Reads(10, 2)
+    assert (both.bytes - both.fixed) / 2 + both.fixed == 6
+    assert fewest([Reads(8, 0), Reads(4, 4)]) == Reads(4, 4)

@@ -18,6 +18,7 @@ from math import prod
 from benanza_ingest.layering.costs import operator_flops
 from benanza_ingest.layering.einsum import least_einsum_flops
 from benanza_ingest.layering.windows import CONVOLUTIONS, axes_of
+from benanza_ingest.least_work.needed import needed_at_first, steps
 from benanza_schemas.layer import Layer, Operator
 from benanza_schemas.operators.table import facts_of
 
@@ -44,6 +45,10 @@ def least_of_operator(layer: Layer, operator: Operator) -> int:
             [layer.tensors[place].shape for place in operator.inputs],
         )
     flops = operator_flops(layer, operator)
+    if flops and (first := needed_at_first(layer, operator)) is not None:
+        weights = sum(prod(layer.tensors[place].shape) for place in operator.inputs[1:3])
+        of_all_steps = steps(layer, operator) * weights
+        return flops * (of_all_steps - weights + first) // of_all_steps
     if operator.op_type not in CONVOLUTIONS:
         return flops
     axes = axes_of(layer, operator)

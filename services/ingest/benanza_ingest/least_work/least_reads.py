@@ -19,6 +19,7 @@ from benanza_ingest.extracted import ExtractedLayer
 from benanza_ingest.layering.touched import touched
 from benanza_ingest.layering.windows import CONVOLUTIONS
 from benanza_ingest.least_work.least_flops import least_of_operator
+from benanza_ingest.least_work.needed import needed
 from benanza_schemas.element_types import size_bytes
 from benanza_schemas.layer import OMITTED, Operator, Tensor
 from benanza_schemas.operators.table import RESHAPING
@@ -64,6 +65,15 @@ class Reads(NamedTuple):
     fixed: int = 0
 
 
+def fewest(reads: Iterable[Reads]) -> Reads:
+    """At each precision as many bytes as any of these has at the least. A precision keeps all of
+    the bytes that aren't fixed, or half.
+    """
+    known = list(reads)
+    least = min(of.bytes for of in known)
+    return Reads(least, min(of.bytes + of.fixed for of in known) - least)
+
+
 class _Source(NamedTuple):
     """What a value is another form of: a weight, or what is given from outside."""
 
@@ -93,7 +103,7 @@ class _Given:
         layer = self._layers[position]
         if layer is None or not least_of_operator(layer, operator := layer.operators[0]):
             return Reads()
-        part = touched(layer, operator)
+        part, least = touched(layer, operator), needed(layer, operator)
         sources = {
             place: source
             for place in dict.fromkeys(operator.inputs)
@@ -108,7 +118,8 @@ class _Given:
                 elements = part.get(place, prod(tensor.shape))
                 if weight and place in part:
                     elements = _least(operator, tensor.shape, elements)
-                found.append(min(stored, _stored(tensor, elements)))
+                elements = min(elements, least.get(place, elements))
+                found.append(fewest([stored, _stored(tensor, elements)]))
         return _sum(found)
 
     def _source(self, position: int, tensor: Tensor, steps: int) -> _Source | None:
@@ -129,7 +140,9 @@ class _Given:
             return _Source(_stored(tensor, prod(tensor.shape)), weight=False)
         found = [self._of_result(writer, steps + 1) for writer in writers]
         known = [source for source in found if source is not None]
-        return min(known) if len(known) == len(found) else None
+        if len(known) < len(found):
+            return None
+        return _Source(fewest(of.reads for of in known), all(of.weight for of in known))
 
     def _written_before(self, position: int) -> dict[tuple[str, Shape], list[int]] | None:
         """The layers before this one, by the types of what they write; None if that isn't known."""

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
+from statistics import median
 from typing import Any, ClassVar, Literal
 
 import msgspec
@@ -139,8 +140,8 @@ def _figures(
             apart = old[-1] < new[0] or new[-1] < old[0]
             yield ChangedFigure(
                 figure=name,
-                before=old[len(old) // 2],
-                now=new[len(new) // 2],
+                before=median(old),
+                now=median(new),
                 spread_before=old[-1] / old[0] - 1,
                 spread=new[-1] / new[0] - 1,
                 sure=apart and min(len(old), len(new)) >= SURE,

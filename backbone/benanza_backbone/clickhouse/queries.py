@@ -167,12 +167,16 @@ GROUP BY model_id, name
 """For each of the `models` and each of its names, the last event that ingested it."""
 
 LEAST_KNOWN = """
-SELECT architecture_id, (max(least_flops) > 0) + (max(least_weights) > 0) AS least_known
+SELECT
+    architecture_id,
+    (max(least_flops) > 0) + (max(least_weights) > 0) + (max(least_fixed) > 0) AS least_known
 FROM architecture_layers
 WHERE architecture_id IN {architectures:Array(String)}
 GROUP BY architecture_id
 """
-"""How much is known of the least work of these architectures, as `ModelIngested.least_known`."""
+"""How much is known of the least work of these architectures, as `ModelIngested.least_known`; one
+less where no bytes are fixed, as no column has the version.
+"""
 
 FAILED_LAYERS = (
     """

@@ -93,7 +93,7 @@ class LayerSummary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     least_fixed: Count = 0
 
 
-MOST_LEAST_KNOWN = 2
+MOST_LEAST_KNOWN = 3
 """The most that `ModelIngested.least_known` says."""
 
 
@@ -154,11 +154,12 @@ class ModelIngested(Event, frozen=True, kw_only=True):
 
     def least_known(self) -> int:
         """How much it says of the least work of its products: what is of an older version says
-        less of the same architecture. 1 with the fewest operations of any, 1 more with weights.
+        less of the same architecture. 1 with the fewest operations of any, 1 more with what is
+        read, and 1 more since that is also what is kept, of version 22.
         """
-        return any(of.least_flops for of in self.summaries) + any(
-            of.least_weights for of in self.summaries
-        )
+        reads = any(of.least_weights for of in self.summaries)
+        also_kept = reads and self.schema_version >= 22
+        return any(of.least_flops for of in self.summaries) + reads + also_kept
 
     def __post_init__(self) -> None:
         for position, use in enumerate(self.layers):

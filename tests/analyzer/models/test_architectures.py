@@ -88,3 +88,16 @@ def test_what_does_not_fit_together_changes_nothing(
     with pytest.raises(InvalidModelError):
         architectures.add(wrong)
     assert list(architectures.all()) == before
+
+
+def test_what_is_kept_counts_of_a_model_that_an_older_version_knew(catalogue: Catalogue) -> None:
+    """Before version 22 only weights were read, and both say the same of the architecture."""
+    newer = model([summary("Conv", "a", least_flops=9, least_weights=8)])
+    weights = model([summary("Conv", "a", least_flops=9, least_weights=2)])
+    older = msgspec.structs.replace(weights, schema_version=21)
+    assert older.architecture_id == newer.architecture_id
+    for order in ((older, newer, older), (newer, older)):
+        known = Architectures(catalogue)
+        for event in order:
+            known.add(event)
+        assert known.of(newer.architecture_id).least_known == newer.least_known() == 3

@@ -15,6 +15,7 @@ from benanza.render.load.changes import print_changes
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.service.processor import as_message
 from benanza_schemas.events import ModelEvaluated, identified
+from tests.backbone.conftest import copy_empty_store
 from tests.benanza.data_folder import settings_in
 from tests.schemas.samples import EVENTS, NOON
 
@@ -71,6 +72,7 @@ def test_what_is_stored_is_compared(tmp_path: Path) -> None:
         replace(sample.system, libraries={**sample.system.libraries, sample.system.runtime: "9.9"})
     )
     settings = settings_in(tmp_path / "data")
+    copy_empty_store(tmp_path / "data" / "clickhouse")
     with configured_log(settings) as log:
         for number, (system, per_s) in enumerate(
             [(sample.system, 100.0), (sample.system, 101.0), (newer, 90.0), (newer, 91.0)]

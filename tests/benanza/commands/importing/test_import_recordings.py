@@ -1,7 +1,9 @@
 """`benanza import`, into both logs; and the bounds that follow from it."""
 
 import json
+from collections.abc import Sequence
 from datetime import timedelta
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -38,8 +40,9 @@ from tests.schemas.samples import NOON
 MODEL = "squeezenet"
 
 
-def measured() -> list[LayerMeasured]:
-    """All layers of the model, on a system that is elsewhere."""
+@cache
+def measured() -> Sequence[LayerMeasured]:
+    """All layers of the model, on a system that is elsewhere; made once, as it takes a while."""
     content = zoo_path(MODEL).read_bytes()
     published = ModelPublished(event_id="0" * 32, name=MODEL, sha256="0" * 64, batch_sizes=(1,))
     runner = Runner(HashedRuntime(), ["fp16"], lambda: NOON)

@@ -51,7 +51,7 @@ def test_requests_come_when_loadgen_issues_them(seed: int, tmp_path: Path) -> No
 def test_one_request_after_the_other_waits_as_theory_says() -> None:
     """Pollaczek and Khinchine: a constant service S at load r has a mean wait of rS / 2(1 - r)."""
     rate, service_us = 7_000.0, 100.0
-    arrivals_us = schedule_us(0, rate, 5.0)
+    arrivals_us = schedule_us(0, rate, 2.0)
     found = simulate(arrivals_us, [constant(1, service_us)], max_batch=1, max_wait_us=0.0)
     load = rate * service_us / 1e6
     wait_us = load * service_us / (2 * (1 - load))
@@ -89,7 +89,7 @@ def test_slow_spells_are_as_long_as_they_were() -> None:
     spell, mixed = (10.0,) * 500 + (20.0,) * 500, (10.0, 20.0) * 500
     p99_us = [
         simulate(
-            schedule_us(0, 60_000, 0.2),
+            schedule_us(0, 60_000, 0.1),
             [ServiceTimes(batch=1, median_us=15.0, samples_us=times, after_idle_us=times)],
             max_batch=1,
             max_wait_us=0.0,

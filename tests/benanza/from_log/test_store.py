@@ -147,7 +147,6 @@ def ask_all(store: BesideLog) -> None:
 
 def test_the_log_says_what_the_engine_says(store: BesideLog) -> None:
     store.insert(EVENTS)
-    ask_all(store)
     (without, fused) = store.bounds(["Net"])
     assert without.slowed.by == ("clocks", "power")
     assert [run.run_us for run in fused.beaten_by] == [15.0, 16.5, 30.5]

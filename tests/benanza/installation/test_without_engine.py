@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -27,39 +28,38 @@ pytestmark = pytest.mark.integration
 NEEDS_SQL = r"say: pip install 'benanza\[sql\]'"
 
 
-@pytest.fixture
-def without_engine() -> Iterator[pytest.MonkeyPatch]:
-    """Until it is undone."""
+@contextmanager
+def engine_missing() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for module in (embedded, connection):
             patch.setattr(module, "has_engine", lambda: False)
-        yield patch
+        yield
 
 
-def test_what_is_known_is_the_same(tmp_path: Path, without_engine: pytest.MonkeyPatch) -> None:
+def test_what_is_known_is_the_same(tmp_path: Path) -> None:
     settings = recorded_models(tmp_path / "data")
     looked = settings, ["squeezenet"], BoundPolicy(("fp16",)), {}
     store = settings.data / "clickhouse"
     store.rename(tmp_path / "store")
-    without = known_explanations(*looked)
+    with engine_missing():
+        without_engine = known_explanations(*looked)
     # Else what is remembered would be compared with itself.
     shutil.rmtree(store)
     (tmp_path / "store").rename(store)
-    without_engine.undo()
-    assert known_explanations(*looked) == without
+    assert known_explanations(*looked) == without_engine
 
 
-def test_the_engine_takes_over_later(tmp_path: Path, without_engine: pytest.MonkeyPatch) -> None:
+def test_the_engine_takes_over_later(tmp_path: Path) -> None:
     settings = load({"BENANZA_DATA": str(tmp_path)})
     with SqliteEventLog(settings.event_log) as log:
         log.append([as_message(CHECKPOINT)])
-    with known_store(settings) as known:
-        assert known.query(MODEL_NAMES) == [{"name": CHECKPOINT.name}]
-    with pytest.raises(BenanzaError, match=NEEDS_SQL):
-        prune_log(settings)
-    with pytest.raises(BenanzaError, match=NEEDS_SQL):
-        Store.open(settings.clickhouse)
-    assert [path.name for path in (tmp_path / "clickhouse").iterdir()] == [FOLDER]
-    without_engine.undo()
+    with engine_missing():
+        with known_store(settings) as known:
+            assert known.query(MODEL_NAMES) == [{"name": CHECKPOINT.name}]
+        with pytest.raises(BenanzaError, match=NEEDS_SQL):
+            prune_log(settings)
+        with pytest.raises(BenanzaError, match=NEEDS_SQL):
+            Store.open(settings.clickhouse)
+        assert [path.name for path in (tmp_path / "clickhouse").iterdir()] == [FOLDER]
     with known_store(settings) as known:
         assert known.query("SELECT name FROM models") == [{"name": CHECKPOINT.name}]

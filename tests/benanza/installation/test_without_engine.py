@@ -13,6 +13,7 @@ from benanza.installation.configured import known_store
 from benanza.looking.explain import known_explanations
 from benanza.operating.prune import prune_log
 from benanza.request import BoundPolicy
+from benanza.results.explain import Explanations
 from benanza_backbone.clickhouse import connection
 from benanza_backbone.clickhouse.queries import MODEL_NAMES
 from benanza_backbone.clickhouse.store import Store
@@ -38,15 +39,18 @@ def engine_missing() -> Iterator[None]:
 
 def test_what_is_known_is_the_same(tmp_path: Path) -> None:
     settings = recorded_models(tmp_path / "data")
-    looked = settings, ["squeezenet"], BoundPolicy(("fp16",)), {}
+
+    def look() -> Explanations:
+        return known_explanations(settings, ["squeezenet"], BoundPolicy(("fp16",)), {})
+
     store = settings.data / "clickhouse"
     store.rename(tmp_path / "store")
     with engine_missing():
-        without_engine = known_explanations(*looked)
+        without_engine = look()
     # Else what is remembered would be compared with itself.
     shutil.rmtree(store)
     (tmp_path / "store").rename(store)
-    assert known_explanations(*looked) == without_engine
+    assert look() == without_engine
 
 
 def test_the_engine_takes_over_later(tmp_path: Path) -> None:

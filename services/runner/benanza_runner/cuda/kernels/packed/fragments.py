@@ -35,6 +35,19 @@ def weights_in_fragments(arrays: Any, b: Any, n: int) -> Any:
     return units[..., 0] | units[..., 1] << _BITS
 
 
+def weights_in_turn(arrays: Any, b: Any, n: int) -> Any:
+    """As `weights_in_fragments`, but elements that are multiplied at once follow each other, so
+    that the other factor's lie in shared memory as they are.
+    """
+    numbers = _padded(arrays, _numbers(arrays, b.reshape(n, -1)), ROWS_OF_A_UNIT, WEIGHTS_OF_A_UNIT)
+    # Of rows: units, halves, threads. Of weights: units, words, halves of a fragment, threads, and
+    # pairs.
+    split = numbers.reshape(len(numbers) // 16, 2, 8, -1, 4, 2, 4, 2)
+    ordered = split.transpose(0, 3, 2, 6, 4, 7, 5, 1)
+    units = arrays.ascontiguousarray(ordered).reshape(len(numbers) // 16, -1, 32, 16, 2)
+    return units[..., 0] | units[..., 1] << _BITS
+
+
 def by_unit(arrays: Any, values: Any, block: int) -> Any:
     """A value of each block of a row, so [rows, blocks], as units of 16 rows find them.
 

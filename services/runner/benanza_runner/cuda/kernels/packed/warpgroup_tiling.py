@@ -1,0 +1,65 @@
+"""How a kernel shares a product with weights in fragments out to groups of four warps."""
+
+from typing import NamedTuple
+
+from benanza_runner.cuda.kernels.packed.fragments import WEIGHTS_OF_A_UNIT
+from benanza_runner.cuda.kernels.source.warpgroup_products import GROUP
+
+_THREADS_OF_A_WARPGROUP = 128
+_COLUMNS_OF_A_WARPGROUP = 64
+_PIECE_BYTES = 16
+_PADDING = 4
+
+
+class WarpgroupTiling(NamedTuple):
+    """What a block has: `tiles` of 64 columns for each of so many `warpgroups`, so many `units` of
+    64 weights of a column at a time, `stages` of copies, and at most so many `rows`. So many
+    blocks are `resident` on a multiprocessor, and so many of a `cluster` share the sums out.
+    `asynchronous` products are those of Hopper.
+    """
+
+    tiles: int
+    warpgroups: int
+    units: int
+    rows: int
+    resident: int = 1
+    stages: int = 3
+    cluster: int = 1
+    asynchronous: bool = True
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return _THREADS_OF_A_WARPGROUP * self.warpgroups
+
+    @property
+    def columns(self) -> int:
+        """Columns of a block."""
+        return _COLUMNS_OF_A_WARPGROUP * self.tiles * self.warpgroups
+
+    def row_tiles(self, m: int) -> int:
+        """How many blocks share m rows out."""
+        return -(-m // self.rows)
+
+    def rows_of(self, m: int) -> int:
+        """Rows of a block for m rows, in whole groups."""
+        return -(-m // self.row_tiles(m) // GROUP) * GROUP
+
+    def rounds(self, k: int) -> int:
+        """How often a block has its units, for rows of k."""
+        return -(-k // (WEIGHTS_OF_A_UNIT * self.units * self.cluster))
+
+    def blocks(self, m: int, n: int) -> int:
+        """How many blocks there are, for m rows and n columns."""
+        return self.row_tiles(m) * -(-n // self.columns) * self.cluster
+
+    def shared_bytes(self, m: int, block: int, zeros: bool) -> int:
+        """Shared memory of a block, for m rows and blocks of so many weights: its stages, or its
+        sums after them.
+        """
+        rows = self.rows_of(m)
+        blocks = max(1, WEIGHTS_OF_A_UNIT // block)
+        scales = (3 if zeros else 2) * blocks * self.columns
+        weights = self.tiles * self.threads * _PIECE_BYTES
+        unit = 2 * WEIGHTS_OF_A_UNIT * rows + weights + scales
+        return max(self.stages * self.units * unit, 4 * rows * (self.columns + _PADDING))

@@ -1,0 +1,259 @@
+"""The source of the kernel that multiplies up to some hundreds of rows by weights in fragments.
+
+The weights are the first factor, with 64 columns of the product in the rows of a group of four
+warps; all rows of a block are the other one, so that a weight is unpacked once for all of them.
+Weights and elements of rows are copied to shared memory some rounds ahead: each thread's weights
+for itself, and rows for all. While products are under way, threads unpack the next weights.
+
+Blocks of a cluster share the sums out, and add them up in one order.
+"""
+
+from benanza_runner.cuda.kernels.packed.fragments_source import NUMBERS_OF_FRAGMENTS
+from benanza_runner.cuda.kernels.packed.warpgroup_tiling import WarpgroupTiling
+from benanza_runner.cuda.kernels.regions.threads import CLUSTERED
+from benanza_runner.cuda.kernels.source.packed_weights import WeightPacking, packed_weights_source
+from benanza_runner.cuda.kernels.source.pairs_of_weights import pairs_source
+from benanza_runner.cuda.kernels.source.tensor_cores import LOADS, instructions
+from benanza_runner.cuda.kernels.source.warpgroup_products import (
+    WITHOUT_WARPGROUPS,
+    warpgroup_instructions,
+)
+from benanza_schemas.layer import Precision
+
+
+def source(
+    precision: Precision, m: int, k: int, packing: WeightPacking, bias: bool, tiling: WarpgroupTiling
+) -> str:
+    """The kernel for m rows of k elements in fp16 or bf16, k a multiple of eight, and weights of
+    four bits.
+    """
+    rows = tiling.rows_of(m)
+    wide = warpgroup_instructions(precision, rows) if tiling.asynchronous else WITHOUT_WARPGROUPS
+    return f"""{packed_weights_source(precision, k, packing)}
+{instructions(precision)}
+{LOADS}
+{wide}
+{pairs_source(precision, packing.bits)}
+#define M {m}
+#define BIAS {int(bias)}
+#define ROWS {rows}
+#define ROW_TILES {tiling.row_tiles(m)}
+#define TILES {tiling.tiles}
+#define WARPGROUPS {tiling.warpgroups}
+#define UNITS {tiling.units}
+#define STAGES {tiling.stages}
+#define ROUNDS {tiling.rounds(k)}
+#define RESIDENT {tiling.resident}
+#define CLUSTER {tiling.cluster}
+#define ASYNCHRONOUS {int(tiling.asynchronous)}
+#define IN_CLUSTERS {"__cluster_dims__(CLUSTER, 1, 1)" if tiling.cluster > 1 else ""}
+{CLUSTERED + _REMOTE if tiling.cluster > 1 else ""}
+{NUMBERS_OF_FRAGMENTS}
+{_SOURCE}"""
+
+
+_REMOTE = """
+__device__ __forceinline__ float4 remote(const float4* mine, int rank) {
+  float4 v;
+  asm volatile("ld.shared::cluster.v4.f32 {%0,%1,%2,%3}, [%4];"
+      : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w) : "r"(place(mine, rank)));
+  return v;
+}
+"""
+
+_SOURCE = """
+#define THREADS (128 * WARPGROUPS)
+#define COLUMNS (64 * TILES * WARPGROUPS)
+#define FRAGMENTS (COLUMNS / 16)
+#define PITCH (COLUMNS + 4)
+// Pieces of 16 bytes in shared memory: of a unit of all rows, of weights, scales and zero points.
+#define ELEMENTS (ROWS * 8)
+#define WEIGHTS (TILES * THREADS)
+#define SCALES (FRAGMENTS * 2 * PER_UNIT)
+#define POINTS (FRAGMENTS * PER_UNIT)
+struct __align__(8) Four { T v[4]; };
+
+extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS, RESIDENT) packed_by_warpgroups(
+    const T* __restrict__ a, const uint4* __restrict__ b, const uint4* __restrict__ scales,
+    const uint4* __restrict__ zeros, const T* __restrict__ bias, T* __restrict__ y, int n) {
+  extern __shared__ __align__(1024) uint4 memory[];
+  uint4* const weights_at = memory + STAGES * UNITS * ELEMENTS;
+  uint4* const scales_at = weights_at + STAGES * UNITS * WEIGHTS;
+  uint4* const zeros_at = scales_at + STAGES * UNITS * SCALES;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int rank = blockIdx.x % CLUSTER, part = blockIdx.x / CLUSTER;
+  const int first = part % ROW_TILES * ROWS, whole = part / ROW_TILES;
+  const int here = M - first < ROWS ? M - first : ROWS;  // rows
+  const int begin = rank * ROUNDS * UNITS;  // the first of the block's units
+
+  // The compiler doesn't know that n isn't negative, so it keeps the mask in a register. It would
+  // move a known number there at each use.
+  const unsigned low = 0x000f000fu + (n < 0 ? lane : 0);
+  auto fragment_of = [&](int c) { return (warp / 4 * TILES + c) * 4 + warp % 4; };
+  auto column_of = [&](int fragment) {  // in sixteens; there is none behind the last
+    return (long long)min(whole * FRAGMENTS + fragment, (n + 15) / 16 - 1);
+  };
+  // Elements beyond K are zeros, whatever the weights are.
+  auto fetch = [&](int round) {
+    if (round < ROUNDS) {
+      const int stage = round % STAGES * UNITS;
+      #pragma unroll
+      for (int i = 0; i < UNITS * ELEMENTS; i += THREADS) {
+        const int at = i + threadIdx.x, row = at / (UNITS * 8), p = at % (UNITS * 8);
+        const int u = p / 8, k = (begin + round * UNITS) * 64 + p * 8;
+        const bool there = row < here && k < K;
+        if (at < UNITS * ELEMENTS)
+          copy(memory + (stage + u) * ELEMENTS + row * 8 + (p % 8 ^ row % 8),
+               a + (there ? (long long)(first + row) * K + k : 0), there);
+      }
+      #pragma unroll
+      for (int u = 0; u < UNITS; ++u) {
+        const int unit = begin + round * UNITS + u;
+        const bool there = unit < UNITS_OF_A_ROW;
+        #pragma unroll
+        for (int c = 0; c < TILES; ++c) {
+          const long long from = column_of(fragment_of(c)) * UNITS_OF_A_ROW + unit;
+          copy(weights_at + (stage + u) * WEIGHTS + c * THREADS + threadIdx.x,
+               b + (there ? from * 32 + lane : 0), there);
+        }
+        #pragma unroll
+        for (int i = 0; i < SCALES; i += THREADS) {
+          const int at = i + threadIdx.x, piece = at % (2 * PER_UNIT);
+          const long long from =
+              column_of(at / (2 * PER_UNIT)) * BLOCKS_OF_A_ROW + unit / PER_BLOCK;
+          if (at < SCALES)
+            copy(scales_at + (stage + u) * SCALES + at,
+                 scales + (there ? from * (2 * PER_UNIT) + piece : 0), there);
+#if ZEROS
+          const long long there_too =
+              column_of(at / PER_UNIT) * BLOCKS_OF_A_ROW + unit / PER_BLOCK;
+          if (at < POINTS)
+            copy(zeros_at + (stage + u) * POINTS + at,
+                 zeros + (there ? there_too * PER_UNIT + at % PER_UNIT : 0), there);
+#endif
+        }
+      }
+    }
+    commit_copies();
+  };
+  auto unpack = [&](int unit, int c, unsigned (*pairs)[4]) {
+    const uint4 all = weights_at[unit * WEIGHTS + c * THREADS + threadIdx.x];
+    const unsigned words[4] = {all.x, all.y, all.z, all.w};
+    const int own = (fragment_of(c) * 8 + lane / 4) * PER_UNIT;
+    const unsigned* const scale_of = (const unsigned*)(scales_at + unit * SCALES) + own;
+    const unsigned short* const zero_of = (const unsigned short*)(zeros_at + unit * POINTS) + own;
+    #pragma unroll
+    for (int p = 0; p < PER_UNIT; ++p) {
+      Factor factors[2];
+      #pragma unroll
+      for (int i = 0; i < 2; ++i)
+        factors[i] = factor((T)(scale_of[p] >> 16 * i),
+                            (ZEROS ? zero_of[p] >> 8 * i & 255u : 8u) << i * LOWER);
+      #pragma unroll
+      for (int w = p * 4 / PER_UNIT; w < (p + 1) * 4 / PER_UNIT; ++w) {
+        numbers(words[w], low, pairs[w]);
+        #pragma unroll
+        for (int i = 0; i < 4; ++i) pairs[w][i] = weights(pairs[w][i], factors[i % 2]);
+      }
+    }
+  };
+
+  #pragma unroll
+  for (int s = 0; s < STAGES - 2; ++s) fetch(s);
+  float sums[TILES][ROWS / 2] = {};
+#if ASYNCHRONOUS
+  unsigned pairs[2][4][4];
+#else
+  unsigned pairs[TILES][4][4];
+#endif
+  #pragma unroll 1
+  for (int round = 0; round < ROUNDS; ++round) {
+    wait_for_copies<STAGES - 3>();
+    show_copies();
+    __syncthreads();
+    // Products of the round before the last have ended, and so their stage is free.
+    fetch(round + STAGES - 2);
+    #pragma unroll
+    for (int u = 0; u < UNITS; ++u) {
+      const int unit = round % STAGES * UNITS + u;
+      const uint4* const rows = memory + unit * ELEMENTS;
+#if ASYNCHRONOUS
+      #pragma unroll
+      for (int c = 0; c < TILES; ++c) {
+        auto& own = pairs[(u * TILES + c) % 2];
+        wait_for_products<1>();
+        unpack(unit, c, own);
+        order_products();
+        #pragma unroll
+        for (int w = 0; w < 4; ++w) multiply_rows(sums[c], own[w], rows + 2 * w);
+        commit_products();
+      }
+#else
+      #pragma unroll
+      for (int c = 0; c < TILES; ++c) unpack(unit, c, pairs[c]);
+      #pragma unroll
+      for (int w = 0; w < 4; ++w)
+        #pragma unroll
+        for (int r = 0; r < ROWS; r += 16) {
+          const int row = r + lane / 16 * 8 + lane % 8;
+          unsigned elements[4];
+          four(elements, rows + row * 8 + (2 * w + lane / 8 % 2 ^ row % 8));
+          #pragma unroll
+          for (int c = 0; c < TILES; ++c) {
+            multiply(sums[c] + r / 2, pairs[c][w], elements);
+            if (r + 8 < ROWS) multiply(sums[c] + r / 2 + 4, pairs[c][w], elements + 2);
+          }
+        }
+#endif
+    }
+  }
+
+  // The sums of the cluster's blocks.
+  wait_for_products<0>();
+  wait_for_copies<0>();
+  __syncthreads();
+  float* const found = (float*)memory;
+  #pragma unroll
+  for (int c = 0; c < TILES; ++c)
+    #pragma unroll
+    for (int i = 0; i < ROWS / 2; ++i) {
+      const int row = i / 4 * 8 + lane % 4 * 2 + i % 2;
+      const int column = fragment_of(c) * 16 + i / 2 % 2 * 8 + lane / 4;
+      settled(sums[c][i]);
+      found[row * PITCH + column] = i / 2 % 2 ? sums[c][i] * (1.0f / (1 << LOWER)) : sums[c][i];
+    }
+  __syncthreads();
+#if CLUSTER > 1
+  together();
+#endif
+  for (int at = rank * THREADS + threadIdx.x; at < here * COLUMNS / 4; at += CLUSTER * THREADS) {
+    const int row = at / (COLUMNS / 4), column = at % (COLUMNS / 4) * 4;
+    const float4* const mine = (const float4*)(found + row * PITCH + column);
+#if CLUSTER > 1
+    float4 sum = {};
+    #pragma unroll
+    for (int i = 0; i < CLUSTER; ++i) {
+      const float4 one = remote(mine, i);
+      sum = {sum.x + one.x, sum.y + one.y, sum.z + one.z, sum.w + one.w};
+    }
+#else
+    const float4 sum = *mine;
+#endif
+    const float each[4] = {sum.x, sum.y, sum.z, sum.w};
+    const int start = whole * COLUMNS + column;
+    T* const to = y + (long long)(first + row) * n + start;
+    Four four_of;
+    #pragma unroll
+    for (int i = 0; i < 4; ++i)
+      four_of.v[i] = store(each[i] + (BIAS && start + i < n ? load(bias[start + i]) : 0.0f));
+    if (n % 4 == 0) {
+      if (start < n) *(Four*)to = four_of;
+    } else {
+      for (int i = 0; i < 4 && start + i < n; ++i) to[i] = four_of.v[i];
+    }
+  }
+#if CLUSTER > 1
+  together();  // Nobody leaves before all have read.
+#endif
+}
+"""

@@ -71,6 +71,9 @@ _SOURCE = """
 #define WEIGHTS (TILES * THREADS)
 #define SCALES (FRAGMENTS * 2 * PER_UNIT)
 #define POINTS (FRAGMENTS * PER_UNIT)
+#define ROWS_AT_ONCE (THREADS / (8 * UNITS))
+#define WHOLE (ROUNDS * UNITS * CLUSTER * 64 <= K)  // All blocks have all of their units.
+static_assert(SCALES <= THREADS, "a thread copies one piece of scales");
 struct __align__(8) Four { T v[4]; };
 
 extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS, RESIDENT) packed_by_warpgroups(
@@ -93,45 +96,47 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS, RESIDENT) pack
   auto column_of = [&](int fragment) {  // in sixteens; there is none behind the last
     return (long long)min(whole * FRAGMENTS + fragment, (n + 15) / 16 - 1);
   };
+  // A thread copies the same pieces of all units, of some rows, and those of its own weights.
+  const int row = threadIdx.x / (8 * UNITS), piece = threadIdx.x % (8 * UNITS);
+  const T* const elements_from = a + (long long)(first + row) * K + begin * 64 + piece * 8;
+  uint4* const elements_to = memory + piece / 8 * ELEMENTS + row * 8 + (piece % 8 ^ row % 8);
+  const uint4* weights_from[TILES];
+  #pragma unroll
+  for (int c = 0; c < TILES; ++c)
+    weights_from[c] = b + (column_of(fragment_of(c)) * UNITS_OF_A_ROW + begin) * 32 + lane;
+  const uint4* const scales_from =
+      scales + column_of(threadIdx.x / (2 * PER_UNIT)) * BLOCKS_OF_A_ROW * (2 * PER_UNIT) +
+      threadIdx.x % (2 * PER_UNIT);
+  const uint4* const zeros_from =
+      zeros + column_of(threadIdx.x / PER_UNIT) * BLOCKS_OF_A_ROW * PER_UNIT +
+      threadIdx.x % PER_UNIT;
   // Elements beyond K are zeros, whatever the weights are.
   auto fetch = [&](int round) {
     if (round < ROUNDS) {
-      const int stage = round % STAGES * UNITS;
+      const int stage = round % STAGES * UNITS, k = round * UNITS * 64;
       #pragma unroll
-      for (int i = 0; i < UNITS * ELEMENTS; i += THREADS) {
-        const int at = i + threadIdx.x, row = at / (UNITS * 8), p = at % (UNITS * 8);
-        const int u = p / 8, k = (begin + round * UNITS) * 64 + p * 8;
-        const bool there = row < here && k < K;
-        if (at < UNITS * ELEMENTS)
-          copy(memory + (stage + u) * ELEMENTS + row * 8 + (p % 8 ^ row % 8),
-               a + (there ? (long long)(first + row) * K + k : 0), there);
+      for (int i = 0; i < ROWS; i += ROWS_AT_ONCE) {
+        const bool there = row + i < here && (WHOLE || begin * 64 + piece * 8 + k < K);
+        if (row + i < ROWS)
+          copy(elements_to + stage * ELEMENTS + i * 8, there ? elements_from + i * K + k : a,
+               there);
       }
       #pragma unroll
       for (int u = 0; u < UNITS; ++u) {
-        const int unit = begin + round * UNITS + u;
-        const bool there = unit < UNITS_OF_A_ROW;
+        const int after = round * UNITS + u, block = (begin + after) / PER_BLOCK;
+        const bool there = WHOLE || begin + after < UNITS_OF_A_ROW;
         #pragma unroll
-        for (int c = 0; c < TILES; ++c) {
-          const long long from = column_of(fragment_of(c)) * UNITS_OF_A_ROW + unit;
+        for (int c = 0; c < TILES; ++c)
           copy(weights_at + (stage + u) * WEIGHTS + c * THREADS + threadIdx.x,
-               b + (there ? from * 32 + lane : 0), there);
-        }
-        #pragma unroll
-        for (int i = 0; i < SCALES; i += THREADS) {
-          const int at = i + threadIdx.x, piece = at % (2 * PER_UNIT);
-          const long long from =
-              column_of(at / (2 * PER_UNIT)) * BLOCKS_OF_A_ROW + unit / PER_BLOCK;
-          if (at < SCALES)
-            copy(scales_at + (stage + u) * SCALES + at,
-                 scales + (there ? from * (2 * PER_UNIT) + piece : 0), there);
+               there ? weights_from[c] + after * 32 : b, there);
+        if (threadIdx.x < SCALES)
+          copy(scales_at + (stage + u) * SCALES + threadIdx.x,
+               there ? scales_from + block * (2 * PER_UNIT) : scales, there);
 #if ZEROS
-          const long long there_too =
-              column_of(at / PER_UNIT) * BLOCKS_OF_A_ROW + unit / PER_BLOCK;
-          if (at < POINTS)
-            copy(zeros_at + (stage + u) * POINTS + at,
-                 zeros + (there ? there_too * PER_UNIT + at % PER_UNIT : 0), there);
+        if (threadIdx.x < POINTS)
+          copy(zeros_at + (stage + u) * POINTS + threadIdx.x,
+               there ? zeros_from + block * PER_UNIT : zeros, there);
 #endif
-        }
       }
     }
     commit_copies();

@@ -1,0 +1,141 @@
+"""Products of some dozens to some hundreds of rows with weights of four bits, by warpgroups.
+
+Weights are read once and packed, and unpacked in registers for all rows of a block. Source of the
+idea: "MARLIN: mixed-precision auto-regressive parallel inference on large language models" (Frantar
+et al., 2024). That weights are the factor in registers, and rows the one in shared memory, follows
+from `wgmma` of NVIDIA's PTX ISA.
+"""
+
+from collections.abc import Iterator
+from functools import cache, partial
+from typing import Any
+
+import cupy
+import numpy as np
+
+from benanza_runner.cuda.calls import PackedProduct
+from benanza_runner.cuda.candidate import Candidate
+from benanza_runner.cuda.kernels.launching import LIBRARY
+from benanza_runner.cuda.kernels.packed.fragment_operands import fixed, fragment_operands
+from benanza_runner.cuda.kernels.packed.fragments import weights_in_turn
+from benanza_runner.cuda.kernels.packed.warpgroup_tiling import WarpgroupTiling
+from benanza_runner.cuda.kernels.packed.warpgroups_source import source
+from benanza_runner.cuda.kernels.packed.weights import packing
+from benanza_runner.cuda.kernels.source.packed_weights import WeightPacking
+from benanza_runner.cuda.workspace import Workspace
+from benanza_schemas.element_types import PRECISIONS
+from benanza_schemas.events import Variant
+from benanza_schemas.layer import Precision
+
+LEAST_ROWS = 9
+
+MOST_ROWS = 512
+
+TILINGS = (
+    WarpgroupTiling(2, 2, 1, 128),
+    WarpgroupTiling(2, 1, 1, 128, 2),
+    WarpgroupTiling(1, 2, 2, 128),
+    WarpgroupTiling(1, 2, 2, 256),
+    WarpgroupTiling(2, 2, 1, 64, 2),
+)
+
+CLUSTERS = (2, 3, 4, 5, 6, 7, 8)
+"""How many blocks may share sums out."""
+
+LEAST_STAGES = 3
+
+MOST_STAGES = 8
+
+RESERVED_BYTES = 1_024
+"""What a block can't have of its share of a multiprocessor's memory."""
+
+OLDEST = 80
+
+HOPPER = 90
+"""The only architecture that has these products, and clusters."""
+
+
+class PackedByWarpgroups:
+    """Candidates for products of rows with weights of four bits in fp16 and bf16."""
+
+    library = LIBRARY
+
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
+        """One for each tiling of a block, with and without clusters."""
+        call = workspace.call
+        if not isinstance(call, PackedProduct) or call.bits != 4:
+            return
+        if not LEAST_ROWS <= call.m <= MOST_ROWS or not fixed(workspace, call):
+            return
+        # Rows of elements are read by eight, and a unit's weights lie in whole blocks, or in one.
+        if PRECISIONS[workspace.precision].bytes != 2 or call.k % 8:
+            return
+        if call.block not in (16, 32) and call.block % 64:
+            return
+        weights = workspace.laid_out("b", partial(weights_in_turn, n=call.n), 1)
+        operands = fragment_operands(workspace, call, weights.array)
+        for tiling in tilings(call):
+            yield _candidate(workspace, call, operands, tiling)
+
+
+def tilings(call: PackedProduct) -> Iterator[WarpgroupTiling]:
+    """Those that fit, each with the most stages, and with the largest cluster of which all have
+    room at once.
+    """
+    device = cupy.cuda.Device()
+    architecture = int(device.compute_capability)
+    if architecture < OLDEST:
+        return
+    for base in TILINGS:
+        share = device.attributes["MaxSharedMemoryPerMultiprocessor"] // base.resident
+        fitting = [
+            each
+            for stages in range(LEAST_STAGES, MOST_STAGES + 1)
+            for each in (base._replace(stages=stages, asynchronous=architecture == HOPPER),)
+            if each.shared_bytes(call.m, call.block, call.zeros) <= share - RESERVED_BYTES
+        ]
+        if not fitting:
+            continue
+        whole = fitting[-1]
+        yield whole
+        room = base.resident * device.attributes["MultiProcessorCount"]
+        sizes = [
+            size
+            for size in CLUSTERS
+            if whole.blocks(call.m, call.n) * size <= room and size <= whole.rounds(call.k)
+        ]
+        if sizes and architecture >= HOPPER:
+            yield whole._replace(cluster=sizes[-1])
+
+
+def _candidate(
+    workspace: Workspace, call: PackedProduct, operands: tuple[Any, ...], tiling: WarpgroupTiling
+) -> Candidate:
+    result = workspace.result(call.output)
+    kernel = _kernel(workspace.precision, call.m, call.k, packing(call), call.bias, tiling)
+    shared = tiling.shared_bytes(call.m, call.block, call.zeros)
+    blocks = tiling.blocks(call.m, call.n)
+    arguments = (*operands, result.array, np.int32(call.n))
+
+    def prepare() -> int:
+        kernel.max_dynamic_shared_size_bytes = shared
+        return 0
+
+    def run() -> None:
+        kernel((blocks,), (tiling.threads,), arguments, shared_mem=shared)
+
+    name = (
+        f"packed rows kernel ({tiling.rows_of(call.m)} rows, {tiling.tiles} x {tiling.warpgroups} "
+        f"tiles, {tiling.cluster} parts, {tiling.units} units, {tiling.stages} stages)"
+    )
+    return Candidate(LIBRARY, name, "", prepare, run, result, compiles=True)
+
+
+@cache
+def _kernel(
+    precision: Precision, m: int, k: int, packing: WeightPacking, bias: bool, tiling: WarpgroupTiling
+) -> Any:
+    # Of two architectures the compiler takes the first one, and CuPy's own comes behind it.
+    options = ("-arch=sm_90a",) if tiling.asynchronous else ()
+    text = source(precision, m, k, packing, bias, tiling)
+    return cupy.RawKernel(text, "packed_by_warpgroups", options)

@@ -44,7 +44,7 @@ static float4 remote(const float4* mine, int rank) {
 """
 
 _PRODUCTS = """
-// Products are made at once, or as late as they may be.
+// Products are made as late as they may be where copies are made at once, and the other way round.
 struct LateProduct { float* c; const unsigned* a; const char* rows; unsigned group; };
 static LateProduct products[MANY][64];
 static unsigned waiting[MANY], groups_of[MANY];
@@ -64,9 +64,11 @@ static void make(const LateProduct& p) {
   }
   meet_warp();
 }
-static void multiply_rows(float* c, const unsigned* a, const void* rows) {
-  const LateProduct p = {c, a, (const char*)rows, groups_of[threadIdx.x]};
-  if (late) products[threadIdx.x][waiting[threadIdx.x]++] = p; else make(p);
+typedef const char* Rows;
+static Rows described(const void* rows) { return (Rows)rows; }
+static void multiply_rows(float* c, const unsigned* a, Rows rows, int sixteen) {
+  const LateProduct p = {c, a, rows + 32 * sixteen, groups_of[threadIdx.x]};
+  if (late) make(p); else products[threadIdx.x][waiting[threadIdx.x]++] = p;
 }
 static void commit_products() { ++groups_of[threadIdx.x]; }
 template <int groups> static void wait_for_products() {

@@ -55,6 +55,9 @@ NUMBERS_OF_FRAGMENTS = """
 #define BLOCKS_OF_A_ROW ((UNITS_OF_A_ROW + PER_BLOCK - 1) / PER_BLOCK)
 // By so many bits numbers of the lower column stay shifted, where a mantissa has room for them.
 #define LOWER (EXCESS == 0x6400u ? 4 : 0)
+__device__ __forceinline__ unsigned less(unsigned zero) {
+  return (0x8000u | EXCESS | zero) * 0x10001u;
+}
 // The first and third pair are of the upper column, the others of the lower one.
 __device__ __forceinline__ void numbers(unsigned word, unsigned low, unsigned* pairs) {
   #pragma unroll
@@ -85,9 +88,6 @@ struct Held {
   Zeros zeros;
 #endif
 };
-__device__ __forceinline__ unsigned less(unsigned zero) {
-  return (0x8000u | EXCESS | zero) * 0x10001u;
-}
 
 extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS) packed_in_fragments(
     const T* __restrict__ a, const uint4* __restrict__ b, const Scales* __restrict__ scales,

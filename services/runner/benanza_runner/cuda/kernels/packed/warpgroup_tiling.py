@@ -9,6 +9,7 @@ _THREADS_OF_A_WARPGROUP = 128
 _COLUMNS_OF_A_WARPGROUP = 64
 _PIECE_BYTES = 16
 _PADDING = 4
+_ALIGNMENT = 1_024
 
 
 class WarpgroupTiling(NamedTuple):
@@ -62,4 +63,5 @@ class WarpgroupTiling(NamedTuple):
         scales = (3 if zeros else 2) * blocks * self.columns
         weights = self.tiles * self.threads * _PIECE_BYTES
         unit = 2 * WEIGHTS_OF_A_UNIT * rows + weights + scales
-        return max(self.stages * self.units * unit, 4 * rows * (self.columns + _PADDING))
+        stage = -(-self.units * unit // _ALIGNMENT) * _ALIGNMENT
+        return max(self.stages * stage, 4 * rows * (self.columns + _PADDING))

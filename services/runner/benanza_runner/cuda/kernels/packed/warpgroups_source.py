@@ -66,23 +66,35 @@ _SOURCE = """
 #define COLUMNS (64 * TILES * WARPGROUPS)
 #define FRAGMENTS (COLUMNS / 16)
 #define PITCH (COLUMNS + 4)
-// Pieces of 16 bytes in shared memory: of a unit of all rows, of weights, scales and zero points.
+// Pieces of 16 bytes in shared memory: of a unit of all rows, and of weights, scales and zero
+// points behind it.
 #define ELEMENTS (ROWS * 8)
 #define WEIGHTS (TILES * THREADS)
 #define SCALES (FRAGMENTS * 2 * PER_UNIT)
-#define POINTS (FRAGMENTS * PER_UNIT)
+#define POINTS (ZEROS ? FRAGMENTS * PER_UNIT : 0)
+#define WEIGHTS_AT (UNITS * ELEMENTS)
+#define SCALES_AT (WEIGHTS_AT + UNITS * WEIGHTS)
+#define POINTS_AT (SCALES_AT + UNITS * SCALES)
+#define STAGE ((POINTS_AT + UNITS * POINTS + 63) / 64 * 64)
 #define ROWS_AT_ONCE (THREADS / (8 * UNITS))
 #define WHOLE (ROUNDS * UNITS * CLUSTER * 64 <= K)  // All blocks have all of their units.
 static_assert(SCALES <= THREADS, "a thread copies one piece of scales");
+// Of two columns.
+struct __align__(4 * PER_UNIT) Scales { unsigned pairs[PER_UNIT]; };
+struct __align__(2 * PER_UNIT) Zeros { unsigned short pairs[PER_UNIT]; };
+struct Held {
+  uint4 weights;
+  Scales scales;
+#if ZEROS
+  Zeros zeros;
+#endif
+};
 struct __align__(8) Four { T v[4]; };
 
 extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS, RESIDENT) packed_by_warpgroups(
     const T* __restrict__ a, const uint4* __restrict__ b, const uint4* __restrict__ scales,
     const uint4* __restrict__ zeros, const T* __restrict__ bias, T* __restrict__ y, int n) {
   extern __shared__ __align__(1024) uint4 memory[];
-  uint4* const weights_at = memory + STAGES * UNITS * ELEMENTS;
-  uint4* const scales_at = weights_at + STAGES * UNITS * WEIGHTS;
-  uint4* const zeros_at = scales_at + STAGES * UNITS * SCALES;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int rank = blockIdx.x % CLUSTER, part = blockIdx.x / CLUSTER;
   const int first = part % ROW_TILES * ROWS, whole = part / ROW_TILES;
@@ -92,68 +104,82 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS, RESIDENT) pack
   // The compiler doesn't know that n isn't negative, so it keeps the mask in a register. It would
   // move a known number there at each use.
   const unsigned low = 0x000f000fu + (n < 0 ? lane : 0);
-  auto fragment_of = [&](int c) { return (warp / 4 * TILES + c) * 4 + warp % 4; };
-  auto column_of = [&](int fragment) {  // in sixteens; there is none behind the last
-    return (long long)min(whole * FRAGMENTS + fragment, (n + 15) / 16 - 1);
-  };
   // A thread copies the same pieces of all units, of some rows, and those of its own weights.
   const int row = threadIdx.x / (8 * UNITS), piece = threadIdx.x % (8 * UNITS);
+  const int own = warp / 4 * TILES * 4 + warp % 4;  // the first of the warp's fragments
+  const int left = (n + 15) / 16 - whole * FRAGMENTS;  // fragments
+  const int scales_of = threadIdx.x / (2 * PER_UNIT);
+  const long long fragment = (long long)whole * FRAGMENTS;
   const T* const elements_from = a + (long long)(first + row) * K + begin * 64 + piece * 8;
-  uint4* const elements_to = memory + piece / 8 * ELEMENTS + row * 8 + (piece % 8 ^ row % 8);
-  const uint4* weights_from[TILES];
-  #pragma unroll
-  for (int c = 0; c < TILES; ++c)
-    weights_from[c] = b + (column_of(fragment_of(c)) * UNITS_OF_A_ROW + begin) * 32 + lane;
+  const uint4* const weights_from = b + ((fragment + own) * UNITS_OF_A_ROW + begin) * 32 + lane;
   const uint4* const scales_from =
-      scales + column_of(threadIdx.x / (2 * PER_UNIT)) * BLOCKS_OF_A_ROW * (2 * PER_UNIT) +
+      scales + (fragment + scales_of) * BLOCKS_OF_A_ROW * (2 * PER_UNIT) +
       threadIdx.x % (2 * PER_UNIT);
+#if ZEROS
+  const int zeros_of = threadIdx.x / PER_UNIT;
   const uint4* const zeros_from =
-      zeros + column_of(threadIdx.x / PER_UNIT) * BLOCKS_OF_A_ROW * PER_UNIT +
-      threadIdx.x % PER_UNIT;
-  // Elements beyond K are zeros, whatever the weights are.
-  auto fetch = [&](int round) {
+      zeros + (fragment + zeros_of) * BLOCKS_OF_A_ROW * PER_UNIT + threadIdx.x % PER_UNIT;
+#endif
+  uint4* const elements_to = memory + piece / 8 * ELEMENTS + row * 8 + (piece % 8 ^ row % 8);
+
+  // What isn't there isn't read, and becomes zeros.
+  auto fetch = [&](int round, int stage) {
     if (round < ROUNDS) {
-      const int stage = round % STAGES * UNITS, k = round * UNITS * 64;
+      const T* const elements = elements_from + round * UNITS * 64;
       #pragma unroll
-      for (int i = 0; i < ROWS; i += ROWS_AT_ONCE) {
-        const bool there = row + i < here && (WHOLE || begin * 64 + piece * 8 + k < K);
+      for (int i = 0; i < ROWS; i += ROWS_AT_ONCE)
         if (row + i < ROWS)
-          copy(elements_to + stage * ELEMENTS + i * 8, there ? elements_from + i * K + k : a,
-               there);
-      }
+          copy(elements_to + stage * STAGE + i * 8, elements + i * K,
+               row + i < here &&
+                   (WHOLE || (begin + round * UNITS) * 64 + piece * 8 < K));
       #pragma unroll
       for (int u = 0; u < UNITS; ++u) {
+        uint4* const to = memory + stage * STAGE + threadIdx.x;
         const int after = round * UNITS + u, block = (begin + after) / PER_BLOCK;
         const bool there = WHOLE || begin + after < UNITS_OF_A_ROW;
         #pragma unroll
         for (int c = 0; c < TILES; ++c)
-          copy(weights_at + (stage + u) * WEIGHTS + c * THREADS + threadIdx.x,
-               there ? weights_from[c] + after * 32 : b, there);
+          copy(to + WEIGHTS_AT + u * WEIGHTS + c * THREADS,
+               weights_from + c * 4 * UNITS_OF_A_ROW * 32 + after * 32,
+               there && own + c * 4 < left);
         if (threadIdx.x < SCALES)
-          copy(scales_at + (stage + u) * SCALES + threadIdx.x,
-               there ? scales_from + block * (2 * PER_UNIT) : scales, there);
+          copy(to + SCALES_AT + u * SCALES, scales_from + block * (2 * PER_UNIT),
+               there && scales_of < left);
 #if ZEROS
         if (threadIdx.x < POINTS)
-          copy(zeros_at + (stage + u) * POINTS + threadIdx.x,
-               there ? zeros_from + block * PER_UNIT : zeros, there);
+          copy(to + POINTS_AT + u * POINTS, zeros_from + block * PER_UNIT,
+               there && zeros_of < left);
 #endif
       }
     }
     commit_copies();
   };
-  auto unpack = [&](int unit, int c, unsigned (*pairs)[4]) {
-    const uint4 all = weights_at[unit * WEIGHTS + c * THREADS + threadIdx.x];
+  auto read = [&](const uint4* stage, int u, int c) {
+    Held held;
+    const int at = (own + c * 4) * 8 + lane / 4;
+    held.weights = stage[WEIGHTS_AT + u * WEIGHTS + c * THREADS + threadIdx.x];
+    held.scales = ((const Scales*)(stage + SCALES_AT + u * SCALES))[at];
+#if ZEROS
+    held.zeros = ((const Zeros*)(stage + POINTS_AT + u * POINTS))[at];
+#endif
+    return held;
+  };
+  auto unpack = [&](Held held, unsigned (*pairs)[4]) {
+    const uint4 all = held.weights;
     const unsigned words[4] = {all.x, all.y, all.z, all.w};
-    const int own = (fragment_of(c) * 8 + lane / 4) * PER_UNIT;
-    const unsigned* const scale_of = (const unsigned*)(scales_at + unit * SCALES) + own;
-    const unsigned short* const zero_of = (const unsigned short*)(zeros_at + unit * POINTS) + own;
     #pragma unroll
     for (int p = 0; p < PER_UNIT; ++p) {
       Factor factors[2];
       #pragma unroll
-      for (int i = 0; i < 2; ++i)
-        factors[i] = factor((T)(scale_of[p] >> 16 * i),
-                            (ZEROS ? zero_of[p] >> 8 * i & 255u : 8u) << i * LOWER);
+      for (int i = 0; i < 2; ++i) {
+#if ZEROS
+        const unsigned point = held.zeros.pairs[p] >> 8 * i & 255u;
+#else
+        const unsigned point = 8;
+#endif
+        factors[i] = {less(point << i * LOWER),
+                      __byte_perm(held.scales.pairs[p], 0, i ? 0x3232 : 0x1010)};
+      }
       #pragma unroll
       for (int w = p * 4 / PER_UNIT; w < (p + 1) * 4 / PER_UNIT; ++w) {
         numbers(words[w], low, pairs[w]);
@@ -164,45 +190,45 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS, RESIDENT) pack
   };
 
   #pragma unroll
-  for (int s = 0; s < STAGES - 2; ++s) fetch(s);
+  for (int s = 0; s < STAGES - 2; ++s) fetch(s, s);
   float sums[TILES][ROWS / 2] = {};
-#if ASYNCHRONOUS
-  unsigned pairs[2][4][4];
-#else
-  unsigned pairs[TILES][4][4];
-#endif
+  unsigned pairs[ASYNCHRONOUS ? 2 : TILES][4][4];
+  int stage = 0, free = STAGES - 2;
   #pragma unroll 1
   for (int round = 0; round < ROUNDS; ++round) {
     wait_for_copies<STAGES - 3>();
     show_copies();
     __syncthreads();
     // Products of the round before the last have ended, and so their stage is free.
-    fetch(round + STAGES - 2);
+    fetch(round + STAGES - 2, free);
+    const uint4* const from = memory + stage * STAGE;
+    stage = stage + 1 < STAGES ? stage + 1 : 0;
+    free = free + 1 < STAGES ? free + 1 : 0;
     #pragma unroll
     for (int u = 0; u < UNITS; ++u) {
-      const int unit = round % STAGES * UNITS + u;
-      const uint4* const rows = memory + unit * ELEMENTS;
 #if ASYNCHRONOUS
+      const Rows rows = described(from + u * ELEMENTS);
       #pragma unroll
       for (int c = 0; c < TILES; ++c) {
-        auto& own = pairs[(u * TILES + c) % 2];
+        auto& fragments = pairs[(u * TILES + c) % 2];
+        const Held held = read(from, u, c);
         wait_for_products<1>();
-        unpack(unit, c, own);
+        unpack(held, fragments);
         order_products();
         #pragma unroll
-        for (int w = 0; w < 4; ++w) multiply_rows(sums[c], own[w], rows + 2 * w);
+        for (int w = 0; w < 4; ++w) multiply_rows(sums[c], fragments[w], rows, w);
         commit_products();
       }
 #else
       #pragma unroll
-      for (int c = 0; c < TILES; ++c) unpack(unit, c, pairs[c]);
+      for (int c = 0; c < TILES; ++c) unpack(read(from, u, c), pairs[c]);
       #pragma unroll
       for (int w = 0; w < 4; ++w)
         #pragma unroll
         for (int r = 0; r < ROWS; r += 16) {
-          const int row = r + lane / 16 * 8 + lane % 8;
+          const int of = r + lane / 16 * 8 + lane % 8;
           unsigned elements[4];
-          four(elements, rows + row * 8 + (2 * w + lane / 8 % 2 ^ row % 8));
+          four(elements, from + u * ELEMENTS + of * 8 + (2 * w + lane / 8 % 2 ^ lane % 8));
           #pragma unroll
           for (int c = 0; c < TILES; ++c) {
             multiply(sums[c] + r / 2, pairs[c][w], elements);
@@ -222,18 +248,18 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS, RESIDENT) pack
   for (int c = 0; c < TILES; ++c)
     #pragma unroll
     for (int i = 0; i < ROWS / 2; ++i) {
-      const int row = i / 4 * 8 + lane % 4 * 2 + i % 2;
-      const int column = fragment_of(c) * 16 + i / 2 % 2 * 8 + lane / 4;
+      const int of = i / 4 * 8 + lane % 4 * 2 + i % 2;
+      const int column = (own + c * 4) * 16 + i / 2 % 2 * 8 + lane / 4;
       settled(sums[c][i]);
-      found[row * PITCH + column] = i / 2 % 2 ? sums[c][i] * (1.0f / (1 << LOWER)) : sums[c][i];
+      found[of * PITCH + column] = i / 2 % 2 ? sums[c][i] * (1.0f / (1 << LOWER)) : sums[c][i];
     }
   __syncthreads();
 #if CLUSTER > 1
   together();
 #endif
   for (int at = rank * THREADS + threadIdx.x; at < here * COLUMNS / 4; at += CLUSTER * THREADS) {
-    const int row = at / (COLUMNS / 4), column = at % (COLUMNS / 4) * 4;
-    const float4* const mine = (const float4*)(found + row * PITCH + column);
+    const int of = at / (COLUMNS / 4), column = at % (COLUMNS / 4) * 4;
+    const float4* const mine = (const float4*)(found + of * PITCH + column);
 #if CLUSTER > 1
     float4 sum = {};
     #pragma unroll
@@ -246,7 +272,7 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS, RESIDENT) pack
 #endif
     const float each[4] = {sum.x, sum.y, sum.z, sum.w};
     const int start = whole * COLUMNS + column;
-    T* const to = y + (long long)(first + row) * n + start;
+    T* const to = y + (long long)(first + of) * n + start;
     Four four_of;
     #pragma unroll
     for (int i = 0; i < 4; ++i)

@@ -12,14 +12,17 @@ from benanza_schemas.layer import Precision
 GROUP = 8
 """Rows come in groups of so many."""
 
+_SWIZZLED = hex(1 << 62 - 32 | 1024 >> 4)
+"""The upper half of a descriptor: swizzling of 128 bytes, and where the next eight rows begin."""
+
 _TYPES: dict[Precision, str] = {"fp16": "f16", "bf16": "bf16"}
 
 
 def warpgroup_instructions(precision: Precision, rows: int) -> str:
     """Functions for fp16 or bf16 on an sm_90a, to follow `instructions`.
 
-    `multiply_rows` multiplies 64 rows of fragments, of four warps, by sixteen elements of each of
-    the rows in shared memory, while the threads go on. It may not read what threads wrote before
+    `multiply_rows` multiplies 64 rows of fragments, of four warps, by elements of the `described`
+    rows in shared memory, by the first `sixteen`, the second and so on, while the threads go on. It may not read what threads wrote before
     `show_copies`, nor registers before `order_products`.
     """
     sums = rows // GROUP * 4
@@ -28,14 +31,18 @@ def warpgroup_instructions(precision: Precision, rows: int) -> str:
     outputs = ", ".join(f'"+f"(c[{i}])' for i in range(sums))
     kind = _TYPES[precision]
     return f"""{_ORDERING}
-__device__ __forceinline__ void multiply_rows(float* c, const unsigned* a, const void* rows) {{
-  const unsigned long long from =
-      (address(rows) >> 4 & 0x3fffull) | 1ull << 16 | 64ull << 32 | 1ull << 62;
-  asm volatile("{{.reg .pred p; setp.ne.b32 p, 1, 0;\\n"
+typedef unsigned Rows;
+// Where rows begin, as half of a matrix descriptor; the other half is the same for all.
+__device__ __forceinline__ Rows described(const void* rows) {{
+  return address(rows) >> 4 & 0x3fff | 1 << 16;
+}}
+__device__ __forceinline__ void multiply_rows(float* c, const unsigned* a, Rows rows, int sixteen) {{
+  asm volatile("{{.reg .pred p; .reg .b64 d; setp.ne.b32 p, 1, 0; "
+      "mov.b64 d, {{%{sums + 4}, {_SWIZZLED}}}; "
       "wgmma.mma_async.sync.aligned.m64n{rows}k16.f32.{kind}.{kind} "
-      "{{{places}}}, {{{first}}}, %{sums + 4}, p, 1, 1, 0;}}"
+      "{{{places}}}, {{{first}}}, d, p, 1, 1, 0;}}"
       : {outputs}
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(from));
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(rows + 2 * sixteen));
 }}
 """
 

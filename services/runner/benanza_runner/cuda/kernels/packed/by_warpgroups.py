@@ -133,7 +133,12 @@ def _candidate(
 
 @cache
 def _kernel(
-    precision: Precision, m: int, k: int, packing: WeightPacking, bias: bool, tiling: WarpgroupTiling
+    precision: Precision,
+    m: int,
+    k: int,
+    packing: WeightPacking,
+    bias: bool,
+    tiling: WarpgroupTiling,
 ) -> Any:
     # Of two architectures the compiler takes the first one, and CuPy's own comes behind it.
     options = ("-arch=sm_90a",) if tiling.asynchronous else ()

@@ -15,8 +15,8 @@ import numpy as np
 from benanza_runner.cuda.calls import PackedProduct
 from benanza_runner.cuda.candidate import Candidate
 from benanza_runner.cuda.kernels.launching import LIBRARY
-from benanza_runner.cuda.kernels.packed.fragment_tiling import FragmentTiling
 from benanza_runner.cuda.kernels.packed.fragment_operands import fixed, fragment_operands
+from benanza_runner.cuda.kernels.packed.fragment_tiling import FragmentTiling
 from benanza_runner.cuda.kernels.packed.fragments import weights_in_fragments
 from benanza_runner.cuda.kernels.packed.fragments_source import source
 from benanza_runner.cuda.kernels.packed.weights import fits, packing

@@ -22,7 +22,12 @@ from benanza_schemas.layer import Precision
 
 
 def source(
-    precision: Precision, m: int, k: int, packing: WeightPacking, bias: bool, tiling: WarpgroupTiling
+    precision: Precision,
+    m: int,
+    k: int,
+    packing: WeightPacking,
+    bias: bool,
+    tiling: WarpgroupTiling,
 ) -> str:
     """The kernel for m rows of k elements in fp16 or bf16, k a multiple of eight, and weights of
     four bits.

@@ -22,8 +22,8 @@ def warpgroup_instructions(precision: Precision, rows: int) -> str:
     """Functions for fp16 or bf16 on an sm_90a, to follow `instructions`.
 
     `multiply_rows` multiplies 64 rows of fragments, of four warps, by elements of the `described`
-    rows in shared memory, by the first `sixteen`, the second and so on, while the threads go on. It may not read what threads wrote before
-    `show_copies`, nor registers before `order_products`.
+    rows in shared memory, by the first `sixteen`, the second and so on, while the threads go on. It
+    may not read what threads wrote before `show_copies`, nor registers before `order_products`.
     """
     sums = rows // GROUP * 4
     places = ",".join(f"%{i}" for i in range(sums))
@@ -36,7 +36,8 @@ typedef unsigned Rows;
 __device__ __forceinline__ Rows described(const void* rows) {{
   return address(rows) >> 4 & 0x3fff | 1 << 16;
 }}
-__device__ __forceinline__ void multiply_rows(float* c, const unsigned* a, Rows rows, int sixteen) {{
+__device__ __forceinline__ void multiply_rows(
+    float* c, const unsigned* a, Rows rows, int sixteen) {{
   asm volatile("{{.reg .pred p; .reg .b64 d; setp.ne.b32 p, 1, 0; "
       "mov.b64 d, {{%{sums + 4}, {_SWIZZLED}}}; "
       "wgmma.mma_async.sync.aligned.m64n{rows}k16.f32.{kind}.{kind} "

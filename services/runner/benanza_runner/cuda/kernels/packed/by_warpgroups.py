@@ -114,21 +114,26 @@ def _candidate(
     result = workspace.result(call.output)
     kernel = _kernel(workspace.precision, call.m, call.k, packing(call), call.bias, tiling)
     shared = tiling.shared_bytes(call.m, call.block, call.zeros)
-    blocks = tiling.blocks(call.m, call.n)
-    arguments = (*operands, result.array, np.int32(call.n))
+    blocks, size = tiling.blocks(call.m, call.n), tiling.scratch_bytes(call.m, call.n)
+    arrived = cupy.zeros(blocks, cupy.uint32)
+    scratch = 0
 
     def prepare() -> int:
+        nonlocal scratch
+        scratch = workspace.scratch(size)
         kernel.max_dynamic_shared_size_bytes = shared
-        return 0
+        return size
 
     def run() -> None:
+        arguments = (*operands, result.array, np.uint64(scratch), arrived, np.int32(call.n))
         kernel((blocks,), (tiling.threads,), arguments, shared_mem=shared)
 
     name = (
         f"packed rows kernel ({tiling.rows_of(call.m)} rows, {tiling.tiles} x {tiling.warpgroups} "
-        f"tiles, {tiling.cluster} parts, {tiling.units} units, {tiling.stages} stages)"
+        f"tiles, {tiling.cluster} x {tiling.splits} parts, {tiling.units} units, "
+        f"{tiling.stages} stages)"
     )
-    return Candidate(LIBRARY, name, "", prepare, run, result, compiles=True)
+    return Candidate(LIBRARY, name, "", prepare, run, result, compiles=not size)
 
 
 @cache

@@ -15,8 +15,8 @@ _ALIGNMENT = 1_024
 class WarpgroupTiling(NamedTuple):
     """What a block has: `tiles` of 64 columns for each of so many `warpgroups`, so many `units` of
     64 weights of a column at a time, `stages` of copies, and at most so many `rows`. So many
-    blocks are `resident` on a multiprocessor, and so many of a `cluster` share the sums out.
-    `asynchronous` products are those of Hopper.
+    blocks are `resident` on a multiprocessor. So many of a `cluster`, and so many clusters
+    (`splits`), share the sums out. `asynchronous` products are those of Hopper.
     """
 
     tiles: int
@@ -26,6 +26,7 @@ class WarpgroupTiling(NamedTuple):
     resident: int = 1
     stages: int = 3
     cluster: int = 1
+    splits: int = 1
     asynchronous: bool = True
 
     @property
@@ -48,11 +49,16 @@ class WarpgroupTiling(NamedTuple):
 
     def rounds(self, k: int) -> int:
         """How often a block has its units, for rows of k."""
-        return -(-k // (WEIGHTS_OF_A_UNIT * self.units * self.cluster))
+        return -(-k // (WEIGHTS_OF_A_UNIT * self.units * self.cluster * self.splits))
 
     def blocks(self, m: int, n: int) -> int:
         """How many blocks there are, for m rows and n columns."""
-        return self.row_tiles(m) * -(-n // self.columns) * self.cluster
+        return self.row_tiles(m) * -(-n // self.columns) * self.cluster * self.splits
+
+    def scratch_bytes(self, m: int, n: int) -> int:
+        """Memory for what clusters found, where several share the sums of m rows and n columns."""
+        sums = 4 * self.rows_of(m) * self.columns
+        return self.blocks(m, n) // self.cluster * sums if self.splits > 1 else 0
 
     def shared_bytes(self, m: int, block: int, zeros: bool) -> int:
         """Shared memory of a block, for m rows and blocks of so many weights: its stages, or its

@@ -5,7 +5,8 @@ warps; all rows of a block are the other one, so that a weight is unpacked once 
 Weights and elements of rows are copied to shared memory some rounds ahead: each thread's weights
 for itself, and rows for all. While products are under way, threads unpack the next weights.
 
-Blocks of a cluster share the sums out, and add them up in one order.
+Blocks of a cluster share the sums out, and so may several clusters, since a cluster's blocks have
+to be near each other. Whoever is last adds up what clusters found, in one order.
 """
 
 from benanza_runner.cuda.kernels.packed.fragments_source import NUMBERS_OF_FRAGMENTS
@@ -50,6 +51,7 @@ def source(
 #define ROUNDS {tiling.rounds(k)}
 #define RESIDENT {tiling.resident}
 #define CLUSTER {tiling.cluster}
+#define SPLITS {tiling.splits}
 #define ASYNCHRONOUS {int(tiling.asynchronous)}
 #define IN_CLUSTERS {"__cluster_dims__(CLUSTER, 1, 1)" if tiling.cluster > 1 else ""}
 {CLUSTERED + _REMOTE if tiling.cluster > 1 else ""}
@@ -82,7 +84,7 @@ _SOURCE = """
 #define POINTS_AT (SCALES_AT + UNITS * SCALES)
 #define STAGE ((POINTS_AT + UNITS * POINTS + 63) / 64 * 64)
 #define ROWS_AT_ONCE (THREADS / (8 * UNITS))
-#define WHOLE (ROUNDS * UNITS * CLUSTER * 64 <= K)  // All blocks have all of their units.
+#define WHOLE (ROUNDS * UNITS * CLUSTER * SPLITS * 64 <= K)  // All blocks have all of their units.
 static_assert(SCALES <= THREADS, "a thread copies one piece of scales");
 // Of two columns.
 struct __align__(4 * PER_UNIT) Scales { unsigned pairs[PER_UNIT]; };
@@ -98,13 +100,15 @@ struct __align__(8) Four { T v[4]; };
 
 extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS, RESIDENT) packed_by_warpgroups(
     const T* __restrict__ a, const uint4* __restrict__ b, const uint4* __restrict__ scales,
-    const uint4* __restrict__ zeros, const T* __restrict__ bias, T* __restrict__ y, int n) {
+    const uint4* __restrict__ zeros, const T* __restrict__ bias, T* __restrict__ y,
+    float4* __restrict__ parts, unsigned* __restrict__ arrived, int n) {
   extern __shared__ __align__(1024) uint4 memory[];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int rank = blockIdx.x % CLUSTER, part = blockIdx.x / CLUSTER;
-  const int first = part % ROW_TILES * ROWS, whole = part / ROW_TILES;
+  const int rank = blockIdx.x % CLUSTER, split = blockIdx.x / CLUSTER % SPLITS;
+  const int tile = blockIdx.x / CLUSTER / SPLITS;
+  const int first = tile % ROW_TILES * ROWS, whole = tile / ROW_TILES;
   const int here = M - first < ROWS ? M - first : ROWS;  // rows
-  const int begin = rank * ROUNDS * UNITS;  // the first of the block's units
+  const int begin = (split * CLUSTER + rank) * ROUNDS * UNITS;  // the first of the block's units
 
   // The compiler doesn't know that n isn't negative, so it keeps the mask in a register. It would
   // move a known number there at each use.
@@ -262,34 +266,65 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS, RESIDENT) pack
 #if CLUSTER > 1
   together();
 #endif
-  for (int at = rank * THREADS + threadIdx.x; at < here * COLUMNS / 4; at += CLUSTER * THREADS) {
-    const int of = at / (COLUMNS / 4), column = at % (COLUMNS / 4) * 4;
-    const float4* const mine = (const float4*)(found + of * PITCH + column);
+  const int fours = here * COLUMNS / 4;
+  auto add = [](float4 x, float4 y) -> float4 {
+    return {x.x + y.x, x.y + y.y, x.z + y.z, x.w + y.w};
+  };
+  auto finish = [&](int at, float4 sum) {
+    const int start = whole * COLUMNS + at % (COLUMNS / 4) * 4;
+    const float each[4] = {sum.x, sum.y, sum.z, sum.w};
+    T* const to = y + (long long)(first + at / (COLUMNS / 4)) * n + start;
+    Four rounded;
+    #pragma unroll
+    for (int i = 0; i < 4; ++i)
+      rounded.v[i] = store(each[i] + (BIAS && start + i < n ? load(bias[start + i]) : 0.0f));
+    if (n % 4 == 0) {
+      if (start < n) *(Four*)to = rounded;
+    } else {
+      for (int i = 0; i < 4 && start + i < n; ++i) to[i] = rounded.v[i];
+    }
+  };
+#if SPLITS > 1
+  float4* const of_tile = parts + (long long)tile * SPLITS * ROWS * COLUMNS / 4;
+#endif
+  for (int at = rank * THREADS + threadIdx.x; at < fours; at += CLUSTER * THREADS) {
+    const float4* const mine =
+        (const float4*)(found + at / (COLUMNS / 4) * PITCH) + at % (COLUMNS / 4);
 #if CLUSTER > 1
     float4 sum = {};
     #pragma unroll
-    for (int i = 0; i < CLUSTER; ++i) {
-      const float4 one = remote(mine, i);
-      sum = {sum.x + one.x, sum.y + one.y, sum.z + one.z, sum.w + one.w};
-    }
+    for (int i = 0; i < CLUSTER; ++i) sum = add(sum, remote(mine, i));
 #else
     const float4 sum = *mine;
 #endif
-    const float each[4] = {sum.x, sum.y, sum.z, sum.w};
-    const int start = whole * COLUMNS + column;
-    T* const to = y + (long long)(first + of) * n + start;
-    Four four_of;
-    #pragma unroll
-    for (int i = 0; i < 4; ++i)
-      four_of.v[i] = store(each[i] + (BIAS && start + i < n ? load(bias[start + i]) : 0.0f));
-    if (n % 4 == 0) {
-      if (start < n) *(Four*)to = four_of;
-    } else {
-      for (int i = 0; i < 4 && start + i < n; ++i) to[i] = four_of.v[i];
-    }
+#if SPLITS > 1
+    of_tile[split * ROWS * COLUMNS / 4 + at] = sum;
+#else
+    finish(at, sum);
+#endif
   }
 #if CLUSTER > 1
   together();  // Nobody leaves before all have read.
+#endif
+#if SPLITS > 1
+  __threadfence();
+  __syncthreads();
+  bool* const last = (bool*)memory;
+  if (threadIdx.x == 0) {
+    unsigned* const mine = arrived + tile * CLUSTER + rank;
+    *last = atomicAdd(mine, 1) == SPLITS - 1;
+    if (*last) *mine = 0;
+  }
+  __syncthreads();
+  if (!*last) return;
+  __threadfence();
+  for (int at = rank * THREADS + threadIdx.x; at < fours; at += CLUSTER * THREADS) {
+    float4 sum = {};
+    #pragma unroll
+    for (int s = 0; s < SPLITS; ++s)
+      sum = add(sum, __ldcg(of_tile + s * ROWS * COLUMNS / 4 + at));
+    finish(at, sum);
+  }
 #endif
 }
 """

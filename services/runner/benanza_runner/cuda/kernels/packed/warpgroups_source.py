@@ -98,6 +98,10 @@ struct Held {
 };
 struct __align__(8) Four { T v[4]; };
 
+__device__ __forceinline__ float4 add(float4 x, float4 y) {
+  return {x.x + y.x, x.y + y.y, x.z + y.z, x.w + y.w};
+}
+
 extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS, RESIDENT) packed_by_warpgroups(
     const T* __restrict__ a, const uint4* __restrict__ b, const uint4* __restrict__ scales,
     const uint4* __restrict__ zeros, const T* __restrict__ bias, T* __restrict__ y,
@@ -133,33 +137,29 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS, RESIDENT) pack
 
   // What isn't there isn't read, and becomes zeros.
   auto fetch = [&](int round, int stage) {
-    if (round < ROUNDS) {
-      const T* const elements = elements_from + round * UNITS * 64;
+    const bool now = round < ROUNDS;
+    const T* const elements = elements_from + round * UNITS * 64;
+    #pragma unroll
+    for (int i = 0; i < ROWS; i += ROWS_AT_ONCE)
+      copy_if(now && (i + ROWS_AT_ONCE <= ROWS || row + i < ROWS),
+              elements_to + stage * STAGE + i * 8, elements + i * K,
+              row + i < here && (WHOLE || (begin + round * UNITS) * 64 + piece * 8 < K));
+    #pragma unroll
+    for (int u = 0; u < UNITS; ++u) {
+      uint4* const to = memory + stage * STAGE + threadIdx.x;
+      const int after = round * UNITS + u, block = (begin + after) / PER_BLOCK;
+      const bool there = WHOLE || begin + after < UNITS_OF_A_ROW;
       #pragma unroll
-      for (int i = 0; i < ROWS; i += ROWS_AT_ONCE)
-        if (row + i < ROWS)
-          copy(elements_to + stage * STAGE + i * 8, elements + i * K,
-               row + i < here &&
-                   (WHOLE || (begin + round * UNITS) * 64 + piece * 8 < K));
-      #pragma unroll
-      for (int u = 0; u < UNITS; ++u) {
-        uint4* const to = memory + stage * STAGE + threadIdx.x;
-        const int after = round * UNITS + u, block = (begin + after) / PER_BLOCK;
-        const bool there = WHOLE || begin + after < UNITS_OF_A_ROW;
-        #pragma unroll
-        for (int c = 0; c < TILES; ++c)
-          copy(to + WEIGHTS_AT + u * WEIGHTS + c * THREADS,
-               weights_from + c * 4 * UNITS_OF_A_ROW * 32 + after * 32,
-               there && own + c * 4 < left);
-        if (threadIdx.x < SCALES)
-          copy(to + SCALES_AT + u * SCALES, scales_from + block * (2 * PER_UNIT),
-               there && scales_of < left);
+      for (int c = 0; c < TILES; ++c)
+        copy_if(now, to + WEIGHTS_AT + u * WEIGHTS + c * THREADS,
+                weights_from + c * 4 * UNITS_OF_A_ROW * 32 + after * 32,
+                there && own + c * 4 < left);
+      copy_if(now && threadIdx.x < SCALES, to + SCALES_AT + u * SCALES,
+              scales_from + block * (2 * PER_UNIT), there && scales_of < left);
 #if ZEROS
-        if (threadIdx.x < POINTS)
-          copy(to + POINTS_AT + u * POINTS, zeros_from + block * PER_UNIT,
-               there && zeros_of < left);
+      copy_if(now && threadIdx.x < POINTS, to + POINTS_AT + u * POINTS,
+              zeros_from + block * PER_UNIT, there && zeros_of < left);
 #endif
-      }
     }
     commit_copies();
   };
@@ -208,11 +208,7 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS, RESIDENT) pack
     wait_for_copies<STAGES - 3>();
     show_copies();
     __syncthreads();
-    // Products of the round before the last have ended, and so their stage is free.
-    fetch(round + STAGES - 2, free);
     const uint4* const from = memory + stage * STAGE;
-    stage = stage + 1 < STAGES ? stage + 1 : 0;
-    free = free + 1 < STAGES ? free + 1 : 0;
     #pragma unroll
     for (int u = 0; u < UNITS; ++u) {
 #if ASYNCHRONOUS
@@ -222,6 +218,8 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS, RESIDENT) pack
         auto& fragments = pairs[(u * TILES + c) % 2];
         const Held held = read(from, u, c);
         wait_for_products<1>();
+        // Products of the round before the last have ended, and so their stage is free.
+        if (u * TILES + c == 1) fetch(round + STAGES - 2, free);
         unpack(held, fragments);
         order_products();
         #pragma unroll
@@ -229,6 +227,7 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS, RESIDENT) pack
         commit_products();
       }
 #else
+      if (u == 0) fetch(round + STAGES - 2, free);
       #pragma unroll
       for (int c = 0; c < TILES; ++c) unpack(read(from, u, c), pairs[c]);
       #pragma unroll
@@ -246,6 +245,8 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS, RESIDENT) pack
         }
 #endif
     }
+    stage = stage + 1 < STAGES ? stage + 1 : 0;
+    free = free + 1 < STAGES ? free + 1 : 0;
   }
 
   // The sums of the cluster's blocks.
@@ -267,9 +268,6 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS, RESIDENT) pack
   together();
 #endif
   const int fours = here * COLUMNS / 4;
-  auto add = [](float4 x, float4 y) -> float4 {
-    return {x.x + y.x, x.y + y.y, x.z + y.z, x.w + y.w};
-  };
   auto finish = [&](int at, float4 sum) {
     const int start = whole * COLUMNS + at % (COLUMNS / 4) * 4;
     const float each[4] = {sum.x, sum.y, sum.z, sum.w};

@@ -32,7 +32,7 @@ def test_weights_follow_each_other_as_elements_in_shared_memory_do() -> None:
     n, k = 21, 160
     numbers = np.random.default_rng(3).integers(0, 16, (n, k), np.uint8)
     packed = numbers[:, ::2] | numbers[:, 1::2] << 4
-    words = weights_in_turn(np, packed.reshape(n, 5, 16), n).view(np.uint32)
+    words = weights_in_turn(np, packed.reshape(n, 5, 16), n, 4).view(np.uint32)
     whole = np.zeros((32, 192), np.uint8)
     whole[:n, :k] = numbers
     for (tile, unit, lane, word), found in np.ndenumerate(words):

@@ -132,7 +132,7 @@ def ran(
         text = text[: text.index(CLUSTERED)] + text[text.index("#define UNITS_OF_A_ROW") :]
     for mark, instead in _OF_A_CLUSTER.items():
         text = text.replace(mark, instead)
-    shared = tiling.shared_bytes(call.m, call.block, call.zeros)
+    shared = tiling.shared_bytes(call.m, packing)
     defined = {
         "HALF": int(precision == "fp16"),
         "MANY": tiling.threads * tiling.cluster,
@@ -151,9 +151,9 @@ def ran(
     result = np.full((call.m, call.n), 0xFFFF, np.uint16)
     ordered = (
         operands["a"],
-        weights_in_turn(np, operands["b"], call.n),
+        weights_in_turn(np, operands["b"], call.n, call.bits),
         by_unit(np, operands["scales"], call.block),
-        zeros_by_unit(np, operands["zeros"], call.n, call.blocks, call.block),
+        zeros_by_unit(np, operands["zeros"], call.n, call.blocks, call.block, call.bits),
         operands["bias"],
         result,
         np.full(tiling.scratch_bytes(call.m, call.n) // 4, np.nan, np.float32),
@@ -175,16 +175,18 @@ def ran(
         # Rows, columns, and elements of a sum; tiles, warpgroups, units, the most rows, blocks of
         # a multiprocessor, stages, blocks of a cluster, clusters that share sums out, and whether
         # products are asynchronous.
-        ((19, 130, 456), (32, True), True, (2, 1, 1, 64, 1, 3, 1, 1, True), "fp16", False),
-        ((40, 76, 1160), (128, False), False, (1, 1, 2, 16, 1, 4, 3, 1, True), "bf16", True),
-        ((16, 72, 136), (16, True), False, (1, 1, 2, 64, 1, 3, 1, 1, True), "bf16", True),
-        ((9, 257, 832), (64, False), True, (2, 2, 1, 64, 1, 5, 2, 2, True), "fp16", False),
-        ((24, 72, 840), (256, True), True, (1, 1, 2, 16, 1, 3, 1, 3, False), "fp16", True),
+        ((19, 130, 456), (4, 32, True), True, (2, 1, 1, 64, 1, 3, 1, 1, True), "fp16", False),
+        ((40, 76, 1160), (4, 128, False), False, (1, 1, 2, 16, 1, 4, 3, 1, True), "bf16", True),
+        ((16, 72, 136), (4, 16, True), False, (1, 1, 2, 64, 1, 3, 1, 1, True), "bf16", True),
+        ((9, 257, 832), (4, 64, False), True, (2, 2, 1, 64, 1, 5, 2, 2, True), "fp16", False),
+        ((17, 76, 328), (8, 32, True), True, (2, 1, 1, 16, 1, 3, 1, 1, True), "fp16", False),
+        ((12, 72, 520), (8, 128, False), False, (1, 1, 2, 16, 1, 4, 2, 1, True), "bf16", True),
+        ((24, 72, 840), (4, 256, True), True, (1, 1, 2, 16, 1, 3, 1, 3, False), "fp16", True),
     ],
 )
 def test_it_is_the_product_with_the_weights(
     sizes: tuple[int, int, int],
-    packing: tuple[int, bool],
+    packing: tuple[int, int, bool],
     bias: bool,
     tiling: tuple[int, int, int, int, int, int, int, int, bool],
     precision: Precision,
@@ -192,10 +194,10 @@ def test_it_is_the_product_with_the_weights(
     tmp_path: Path,
 ) -> None:
     """To units in the last place: weights are rounded to the precision."""
-    (m, n, k), (block, zeros) = sizes, packing
-    call = PackedProduct((m, n), m, n, k, 4, block, zeros, bias)
+    (m, n, k), (bits, block, zeros) = sizes, packing
+    call = PackedProduct((m, n), m, n, k, bits, block, zeros, bias)
     random = np.random.default_rng(11)
-    bytes_of = {"b": call.blocks * block // 2, "zeros": -(-call.blocks // 2)}
+    bytes_of = {"b": call.blocks * block * bits // 8, "zeros": -(-call.blocks * bits // 8)}
     operands = {
         name: random.integers(0, 256, (n, size), np.uint8) for name, size in bytes_of.items()
     }

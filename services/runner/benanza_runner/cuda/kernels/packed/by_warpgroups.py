@@ -1,4 +1,4 @@
-"""Products of some dozens to some hundreds of rows with weights of four bits, by warpgroups.
+"""Products of some dozens to some hundreds of rows with weights of few bits, by warpgroups.
 
 Weights are read once and packed, and unpacked in registers for all rows of a block. Source of the
 idea: "MARLIN: mixed-precision auto-regressive parallel inference on large language models" (Frantar
@@ -56,14 +56,14 @@ HOPPER = 90
 
 
 class PackedByWarpgroups:
-    """Candidates for products of rows with weights of four bits in fp16 and bf16."""
+    """Candidates for products of rows with packed weights in fp16 and bf16."""
 
     library = LIBRARY
 
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         """One for each tiling of a block, with and without clusters."""
         call = workspace.call
-        if not isinstance(call, PackedProduct) or call.bits != 4:
+        if not isinstance(call, PackedProduct):
             return
         if not LEAST_ROWS <= call.m <= MOST_ROWS or not fixed(workspace, call):
             return
@@ -72,7 +72,7 @@ class PackedByWarpgroups:
             return
         if call.block not in (16, 32) and call.block % 64:
             return
-        weights = workspace.laid_out("b", partial(weights_in_turn, n=call.n), 1)
+        weights = workspace.laid_out("b", partial(weights_in_turn, n=call.n, bits=call.bits), 1)
         operands = fragment_operands(workspace, call, weights.array)
         for tiling in tilings(call):
             yield _candidate(workspace, call, operands, tiling)
@@ -92,7 +92,7 @@ def tilings(call: PackedProduct) -> Iterator[WarpgroupTiling]:
             each
             for stages in range(LEAST_STAGES, MOST_STAGES + 1)
             for each in (base._replace(stages=stages, asynchronous=architecture == HOPPER),)
-            if each.shared_bytes(call.m, call.block, call.zeros) <= share - RESERVED_BYTES
+            if each.shared_bytes(call.m, packing(call)) <= share - RESERVED_BYTES
         ]
         if not fitting:
             continue
@@ -113,7 +113,7 @@ def _candidate(
 ) -> Candidate:
     result = workspace.result(call.output)
     kernel = _kernel(workspace.precision, call.m, call.k, packing(call), call.bias, tiling)
-    shared = tiling.shared_bytes(call.m, call.block, call.zeros)
+    shared = tiling.shared_bytes(call.m, packing(call))
     blocks, size = tiling.blocks(call.m, call.n), tiling.scratch_bytes(call.m, call.n)
     arrived = cupy.zeros(blocks, cupy.uint32)
     scratch = 0

@@ -27,6 +27,8 @@ def fragment_operands(
     scales = workspace.laid_out("scales", scales_by_unit).array
     zeros = scales
     if call.zeros:
-        whole = partial(zeros_by_unit, n=call.n, blocks=call.blocks, block=call.block)
+        whole = partial(
+            zeros_by_unit, n=call.n, blocks=call.blocks, block=call.block, bits=call.bits
+        )
         zeros = workspace.laid_out("zeros", whole).array
     return a, weights, scales, zeros, workspace.operand("bias").array if call.bias else a

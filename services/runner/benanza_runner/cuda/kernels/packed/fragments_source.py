@@ -54,7 +54,7 @@ NUMBERS_OF_FRAGMENTS = """
 #define PER_BLOCK (BLOCK < 64 ? 1 : BLOCK / 64)  // units
 #define BLOCKS_OF_A_ROW ((UNITS_OF_A_ROW + PER_BLOCK - 1) / PER_BLOCK)
 // By so many bits numbers of the lower column stay shifted, where a mantissa has room for them.
-#define LOWER (EXCESS == 0x6400u ? 4 : 0)
+#define LOWER (BITS == 4 && EXCESS == 0x6400u ? 4 : 0)
 __device__ __forceinline__ unsigned less(unsigned zero) {
   return (0x8000u | EXCESS | zero) * 0x10001u;
 }

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from benanza_runner.cuda.kernels.packed.fragments import WEIGHTS_OF_A_UNIT
+from benanza_runner.cuda.kernels.source.packed_weights import WeightPacking
 from benanza_runner.cuda.kernels.source.warpgroup_products import GROUP
 
 _THREADS_OF_A_WARPGROUP = 128
@@ -60,14 +61,12 @@ class WarpgroupTiling(NamedTuple):
         sums = 4 * self.rows_of(m) * self.columns
         return self.blocks(m, n) // self.cluster * sums if self.splits > 1 else 0
 
-    def shared_bytes(self, m: int, block: int, zeros: bool) -> int:
-        """Shared memory of a block, for m rows and blocks of so many weights: its stages, or its
-        sums after them.
-        """
+    def shared_bytes(self, m: int, packing: WeightPacking) -> int:
+        """Shared memory of a block for m rows: its stages, or its sums after them."""
         rows = self.rows_of(m)
-        blocks = max(1, WEIGHTS_OF_A_UNIT // block)
-        scales = (3 if zeros else 2) * blocks * self.columns
-        weights = self.tiles * self.threads * _PIECE_BYTES
+        blocks = max(1, WEIGHTS_OF_A_UNIT // packing.block)
+        scales = (3 if packing.zeros else 2) * blocks * self.columns
+        weights = self.tiles * self.threads * _PIECE_BYTES * packing.bits // 4
         unit = 2 * WEIGHTS_OF_A_UNIT * rows + weights + scales
         stage = -(-self.units * unit // _ALIGNMENT) * _ALIGNMENT
         return max(self.stages * stage, 4 * rows * (self.columns + _PADDING))

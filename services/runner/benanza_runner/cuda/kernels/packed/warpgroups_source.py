@@ -31,7 +31,7 @@ def source(
     tiling: WarpgroupTiling,
 ) -> str:
     """The kernel for m rows of k elements in fp16 or bf16, k a multiple of eight, and weights of
-    four bits.
+    four or eight bits.
     """
     rows = tiling.rows_of(m)
     wide = warpgroup_instructions(precision, rows) if tiling.asynchronous else WITHOUT_WARPGROUPS
@@ -76,7 +76,8 @@ _SOURCE = """
 // Pieces of 16 bytes in shared memory: of a unit of all rows, and of weights, scales and zero
 // points behind it.
 #define ELEMENTS (ROWS * 8)
-#define WEIGHTS (TILES * THREADS)
+#define PER_UNIT_OF_IT (BITS / 4)  // pieces that a thread has of a unit
+#define WEIGHTS (TILES * PER_UNIT_OF_IT * THREADS)
 #define SCALES (FRAGMENTS * 2 * PER_UNIT)
 #define POINTS (ZEROS ? FRAGMENTS * PER_UNIT : 0)
 #define WEIGHTS_AT (UNITS * ELEMENTS)
@@ -90,7 +91,7 @@ static_assert(SCALES <= THREADS, "a thread copies one piece of scales");
 struct __align__(4 * PER_UNIT) Scales { unsigned pairs[PER_UNIT]; };
 struct __align__(2 * PER_UNIT) Zeros { unsigned short pairs[PER_UNIT]; };
 struct Held {
-  uint4 weights;
+  uint4 weights[PER_UNIT_OF_IT];
   Scales scales;
 #if ZEROS
   Zeros zeros;
@@ -114,9 +115,11 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS, RESIDENT) pack
   const int here = M - first < ROWS ? M - first : ROWS;  // rows
   const int begin = (split * CLUSTER + rank) * ROUNDS * UNITS;  // the first of the block's units
 
+#if BITS == 4
   // The compiler doesn't know that n isn't negative, so it keeps the mask in a register. It would
   // move a known number there at each use.
   const unsigned low = 0x000f000fu + (n < 0 ? lane : 0);
+#endif
   // A thread copies the same pieces of all units, of some rows, and those of its own weights.
   const int row = threadIdx.x / (8 * UNITS), piece = threadIdx.x % (8 * UNITS);
   const int own = warp / 4 * TILES * 4 + warp % 4;  // the first of the warp's fragments
@@ -124,7 +127,7 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS, RESIDENT) pack
   const int scales_of = threadIdx.x / (2 * PER_UNIT);
   const long long fragment = (long long)whole * FRAGMENTS;
   const T* const elements_from = a + (long long)(first + row) * K + begin * 64 + piece * 8;
-  const uint4* const weights_from = b + ((fragment + own) * UNITS_OF_A_ROW + begin) * 32 + lane;
+  const uint4* const weights_from = b + ((fragment + own) * UNITS_OF_A_ROW + begin) * 32 * PER_UNIT_OF_IT + lane;
   const uint4* const scales_from =
       scales + (fragment + scales_of) * BLOCKS_OF_A_ROW * (2 * PER_UNIT) +
       threadIdx.x % (2 * PER_UNIT);
@@ -151,9 +154,11 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS, RESIDENT) pack
       const bool there = WHOLE || begin + after < UNITS_OF_A_ROW;
       #pragma unroll
       for (int c = 0; c < TILES; ++c)
-        copy_if(now, to + WEIGHTS_AT + u * WEIGHTS + c * THREADS,
-                weights_from + c * 4 * UNITS_OF_A_ROW * 32 + after * 32,
-                there && own + c * 4 < left);
+        #pragma unroll
+        for (int q = 0; q < PER_UNIT_OF_IT; ++q)
+          copy_if(now, to + WEIGHTS_AT + u * WEIGHTS + (c * PER_UNIT_OF_IT + q) * THREADS,
+                  weights_from + ((c * 4 * UNITS_OF_A_ROW + after) * PER_UNIT_OF_IT + q) * 32,
+                  there && own + c * 4 < left);
       copy_if(now && threadIdx.x < SCALES, to + SCALES_AT + u * SCALES,
               scales_from + block * (2 * PER_UNIT), there && scales_of < left);
 #if ZEROS
@@ -166,7 +171,10 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS, RESIDENT) pack
   auto read = [&](const uint4* stage, int u, int c) {
     Held held;
     const int at = (own + c * 4) * 8 + lane / 4;
-    held.weights = stage[WEIGHTS_AT + u * WEIGHTS + c * THREADS + threadIdx.x];
+    #pragma unroll
+    for (int q = 0; q < PER_UNIT_OF_IT; ++q)
+      held.weights[q] =
+          stage[WEIGHTS_AT + u * WEIGHTS + (c * PER_UNIT_OF_IT + q) * THREADS + threadIdx.x];
     held.scales = ((const Scales*)(stage + SCALES_AT + u * SCALES))[at];
 #if ZEROS
     held.zeros = ((const Zeros*)(stage + POINTS_AT + u * POINTS))[at];
@@ -174,8 +182,14 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS, RESIDENT) pack
     return held;
   };
   auto unpack = [&](Held held, unsigned (*pairs)[4]) {
-    const uint4 all = held.weights;
-    const unsigned words[4] = {all.x, all.y, all.z, all.w};
+    unsigned words[BITS];
+    #pragma unroll
+    for (int q = 0; q < PER_UNIT_OF_IT; ++q) {
+      words[4 * q] = held.weights[q].x;
+      words[4 * q + 1] = held.weights[q].y;
+      words[4 * q + 2] = held.weights[q].z;
+      words[4 * q + 3] = held.weights[q].w;
+    }
     #pragma unroll
     for (int p = 0; p < PER_UNIT; ++p) {
       Factor factors[2];
@@ -184,16 +198,21 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS, RESIDENT) pack
 #if ZEROS
         const unsigned point = held.zeros.pairs[p] >> 8 * i & 255u;
 #else
-        const unsigned point = 8;
+        const unsigned point = 1 << BITS - 1;
 #endif
-        factors[i] = {less(point << i * LOWER),
-                      __byte_perm(held.scales.pairs[p], 0, i ? 0x3232 : 0x1010)};
+        factors[i] = factor((T)(held.scales.pairs[p] >> 16 * i), point << i * LOWER);
       }
       #pragma unroll
       for (int w = p * 4 / PER_UNIT; w < (p + 1) * 4 / PER_UNIT; ++w) {
+#if BITS == 4
         numbers(words[w], low, pairs[w]);
         #pragma unroll
         for (int i = 0; i < 4; ++i) pairs[w][i] = weights(pairs[w][i], factors[i % 2]);
+#else
+        #pragma unroll
+        for (int i = 0; i < 4; ++i)
+          pairs[w][i] = pair(words[2 * w + i / 2], i % 2, factors[i % 2]);
+#endif
       }
     }
   };

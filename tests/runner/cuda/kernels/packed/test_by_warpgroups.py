@@ -18,21 +18,28 @@ from tests.runner.cuda.kernels.source.test_packed_tensor_cores import floats, si
 @pytest.mark.gpu
 @pytest.mark.parametrize("precision", ["fp16", "bf16"])
 @pytest.mark.parametrize(
-    ("sizes", "block", "zeros", "bias"),
+    ("sizes", "bits", "block", "zeros", "bias"),
     [
         # Rows, columns, and elements of a sum.
-        ((16, 512, 1024), 32, False, False),
-        ((33, 77, 264), 32, True, True),
-        ((64, 640, 2056), 128, False, True),
-        ((100, 130, 456), 16, True, False),
-        ((128, 1024, 1024), 32, True, False),
-        ((129, 513, 840), 256, True, False),
-        ((256, 768, 1024), 64, False, False),
-        ((300, 260, 512), 32, False, True),
+        ((16, 512, 1024), 4, 32, False, False),
+        ((33, 77, 264), 4, 32, True, True),
+        ((64, 640, 2056), 4, 128, False, True),
+        ((100, 130, 456), 4, 16, True, False),
+        ((128, 1024, 1024), 4, 32, True, False),
+        ((129, 513, 840), 4, 256, True, False),
+        ((256, 768, 1024), 4, 64, False, False),
+        ((300, 260, 512), 4, 32, False, True),
+        ((128, 513, 1024), 8, 32, False, True),
+        ((40, 768, 2056), 8, 128, True, False),
     ],
 )
 def test_each_tiling_is_right(
-    sizes: tuple[int, int, int], block: int, zeros: bool, bias: bool, precision: Precision
+    sizes: tuple[int, int, int],
+    bits: int,
+    block: int,
+    zeros: bool,
+    bias: bool,
+    precision: Precision,
 ) -> None:
     reason = why_unavailable()
     if reason is not None:
@@ -44,7 +51,7 @@ def test_each_tiling_is_right(
     if int(cupy.cuda.Device().compute_capability) < OLDEST:
         pytest.skip("the GPU has older Tensor Cores")
     m, n, k = sizes
-    call = PackedProduct((m, n), m, n, k, 4, block, zeros, bias)
+    call = PackedProduct((m, n), m, n, k, bits, block, zeros, bias)
     random = np.random.default_rng(5)
 
     def rounded(least: float, *shape: int) -> Array:
@@ -52,11 +59,11 @@ def test_each_tiling_is_right(
 
     operands = {
         "a": rounded(-1, m, k),
-        "b": random.integers(0, 256, (n, call.blocks, block // 2), np.uint8),
+        "b": random.integers(0, 256, (n, call.blocks, block * bits // 8), np.uint8),
         "scales": rounded(0.5, n, call.blocks),
     }
     if zeros:
-        operands["zeros"] = random.integers(0, 256, (n, -(-call.blocks // 2)), np.uint8)
+        operands["zeros"] = random.integers(0, 256, (n, -(-call.blocks * bits // 8)), np.uint8)
     if bias:
         operands["bias"] = rounded(-1, n)
     lowered = Lowered(call, operands, frozenset(operands) - {"a"})

@@ -43,6 +43,17 @@ def test_weights_follow_each_other_as_elements_in_shared_memory_do() -> None:
             assert (pair & 15, pair >> 16 & 15) == tuple(whole[row, first : first + 2])
 
 
+def test_words_of_eight_bits_have_a_pair_of_two_rows() -> None:
+    """A half of a unit has 32 weights: four words of each thread."""
+    whole = np.random.default_rng(3).integers(0, 256, (32, 128), np.uint8)
+    halves = weights_in_turn(np, whole.reshape(32, 4, 32), 32, 8)
+    assert halves.shape == (2, 4, 32, 16)
+    for (tile, half, lane, place), found in np.ndenumerate(halves):
+        row = tile * 16 + lane // 4 + place // 2 % 2 * 8
+        first = half * 32 + place // 8 * 16 + place // 4 % 2 * 8 + lane % 4 * 2
+        assert found == whole[row, first + place % 2]
+
+
 def test_scales_lie_as_units_are_read() -> None:
     scales = np.arange(17 * 6, dtype=np.uint16).reshape(17, 6)
     halves = by_unit(np, scales, 32)

@@ -76,8 +76,8 @@ _SOURCE = """
 // Pieces of 16 bytes in shared memory: of a unit of all rows, and of weights, scales and zero
 // points behind it.
 #define ELEMENTS (ROWS * 8)
-#define PER_UNIT_OF_IT (BITS / 4)  // pieces that a thread has of a unit
-#define WEIGHTS (TILES * PER_UNIT_OF_IT * THREADS)
+#define PIECES_OF_A_UNIT (BITS / 4)  // that a thread has
+#define WEIGHTS (TILES * PIECES_OF_A_UNIT * THREADS)
 #define SCALES (FRAGMENTS * 2 * PER_UNIT)
 #define POINTS (ZEROS ? FRAGMENTS * PER_UNIT : 0)
 #define WEIGHTS_AT (UNITS * ELEMENTS)
@@ -91,7 +91,7 @@ static_assert(SCALES <= THREADS, "a thread copies one piece of scales");
 struct __align__(4 * PER_UNIT) Scales { unsigned pairs[PER_UNIT]; };
 struct __align__(2 * PER_UNIT) Zeros { unsigned short pairs[PER_UNIT]; };
 struct Held {
-  uint4 weights[PER_UNIT_OF_IT];
+  uint4 weights[PIECES_OF_A_UNIT];
   Scales scales;
 #if ZEROS
   Zeros zeros;
@@ -127,7 +127,8 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS, RESIDENT) pack
   const int scales_of = threadIdx.x / (2 * PER_UNIT);
   const long long fragment = (long long)whole * FRAGMENTS;
   const T* const elements_from = a + (long long)(first + row) * K + begin * 64 + piece * 8;
-  const uint4* const weights_from = b + ((fragment + own) * UNITS_OF_A_ROW + begin) * 32 * PER_UNIT_OF_IT + lane;
+  const uint4* const weights_from =
+      b + ((fragment + own) * UNITS_OF_A_ROW + begin) * 32 * PIECES_OF_A_UNIT + lane;
   const uint4* const scales_from =
       scales + (fragment + scales_of) * BLOCKS_OF_A_ROW * (2 * PER_UNIT) +
       threadIdx.x % (2 * PER_UNIT);
@@ -155,9 +156,9 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS, RESIDENT) pack
       #pragma unroll
       for (int c = 0; c < TILES; ++c)
         #pragma unroll
-        for (int q = 0; q < PER_UNIT_OF_IT; ++q)
-          copy_if(now, to + WEIGHTS_AT + u * WEIGHTS + (c * PER_UNIT_OF_IT + q) * THREADS,
-                  weights_from + ((c * 4 * UNITS_OF_A_ROW + after) * PER_UNIT_OF_IT + q) * 32,
+        for (int q = 0; q < PIECES_OF_A_UNIT; ++q)
+          copy_if(now, to + WEIGHTS_AT + u * WEIGHTS + (c * PIECES_OF_A_UNIT + q) * THREADS,
+                  weights_from + ((c * 4 * UNITS_OF_A_ROW + after) * PIECES_OF_A_UNIT + q) * 32,
                   there && own + c * 4 < left);
       copy_if(now && threadIdx.x < SCALES, to + SCALES_AT + u * SCALES,
               scales_from + block * (2 * PER_UNIT), there && scales_of < left);
@@ -172,9 +173,9 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS, RESIDENT) pack
     Held held;
     const int at = (own + c * 4) * 8 + lane / 4;
     #pragma unroll
-    for (int q = 0; q < PER_UNIT_OF_IT; ++q)
+    for (int q = 0; q < PIECES_OF_A_UNIT; ++q)
       held.weights[q] =
-          stage[WEIGHTS_AT + u * WEIGHTS + (c * PER_UNIT_OF_IT + q) * THREADS + threadIdx.x];
+          stage[WEIGHTS_AT + u * WEIGHTS + (c * PIECES_OF_A_UNIT + q) * THREADS + threadIdx.x];
     held.scales = ((const Scales*)(stage + SCALES_AT + u * SCALES))[at];
 #if ZEROS
     held.zeros = ((const Zeros*)(stage + POINTS_AT + u * POINTS))[at];
@@ -184,7 +185,7 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS, RESIDENT) pack
   auto unpack = [&](Held held, unsigned (*pairs)[4]) {
     unsigned words[BITS];
     #pragma unroll
-    for (int q = 0; q < PER_UNIT_OF_IT; ++q) {
+    for (int q = 0; q < PIECES_OF_A_UNIT; ++q) {
       words[4 * q] = held.weights[q].x;
       words[4 * q + 1] = held.weights[q].y;
       words[4 * q + 2] = held.weights[q].z;

@@ -11,7 +11,7 @@ def pairs_source(precision: Precision, bits: int) -> str:
     """Functions for fp16 or bf16, to follow `packed_weights_source` and `instructions`.
 
     `factor` is what a block's scale and zero point are kept as, `eight` makes four pairs of eight
-    weights of a piece, and `in_pairs` the same pairs of eight elements of a row. With 8 bits, `pair`
+    weights of a piece, and `in_pairs` the same pairs of eight elements of a row. Of 8 bits, `pair`
     makes one of two neighbours in a word.
     """
     excess, one = _IN_A_MANTISSA[precision]

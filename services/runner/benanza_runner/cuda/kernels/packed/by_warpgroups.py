@@ -31,16 +31,25 @@ LEAST_ROWS = 9
 
 MOST_ROWS = 512
 
-TILINGS = (
-    WarpgroupTiling(2, 2, 1, 128),
-    WarpgroupTiling(2, 1, 1, 128, 2),
-    WarpgroupTiling(1, 2, 2, 128),
-    WarpgroupTiling(1, 2, 2, 256),
+TILINGS_FOR_SOME = (
+    WarpgroupTiling(1, 2, 2, 64, 2),
+    WarpgroupTiling(2, 1, 1, 64, 3),
+    WarpgroupTiling(1, 4, 2, 64),
+    WarpgroupTiling(2, 2, 2, 64),
     WarpgroupTiling(2, 2, 1, 64, 2),
 )
+"""For `SOME_ROWS` at most."""
 
-CLUSTERS = (2, 3, 4, 5, 6, 7, 8)
-"""How many blocks may share sums out."""
+TILINGS_FOR_MANY = (
+    WarpgroupTiling(1, 2, 2, 128),
+    WarpgroupTiling(1, 3, 2, 128),
+    WarpgroupTiling(1, 4, 2, 128),
+    WarpgroupTiling(2, 1, 1, 128, 2),
+    WarpgroupTiling(1, 2, 2, 256),
+)
+"""For more, the last for more than 128."""
+
+SOME_ROWS = 64
 
 LEAST_STAGES = 3
 
@@ -79,33 +88,28 @@ class PackedByWarpgroups:
 
 
 def tilings(call: PackedProduct) -> Iterator[WarpgroupTiling]:
-    """Those that fit, each with the most stages, and with the largest cluster of which all have
-    room at once.
+    """Those that fit, each with the most stages, and with parts such that all blocks have room at
+    once and fill most of it; or with one, where there are more blocks anyway.
     """
     device = cupy.cuda.Device()
     architecture = int(device.compute_capability)
     if architecture < OLDEST:
         return
-    for base in TILINGS:
+    bases = TILINGS_FOR_SOME if call.m <= SOME_ROWS else TILINGS_FOR_MANY
+    for base in bases:
+        if base.rows >= 2 * call.m:  # so much for nothing
+            continue
         share = device.attributes["MaxSharedMemoryPerMultiprocessor"] // base.resident
+        staged = (base._replace(stages=stages) for stages in range(LEAST_STAGES, MOST_STAGES + 1))
         fitting = [
-            each
-            for stages in range(LEAST_STAGES, MOST_STAGES + 1)
-            for each in (base._replace(stages=stages, asynchronous=architecture == HOPPER),)
+            each._replace(asynchronous=architecture == HOPPER)
+            for each in staged
             if each.shared_bytes(call.m, packing(call)) <= share - RESERVED_BYTES
         ]
-        if not fitting:
-            continue
-        whole = fitting[-1]
-        yield whole
-        room = base.resident * device.attributes["MultiProcessorCount"]
-        sizes = [
-            size
-            for size in CLUSTERS
-            if whole.blocks(call.m, call.n) * size <= room and size <= whole.rounds(call.k)
-        ]
-        if sizes and architecture >= HOPPER:
-            yield whole._replace(cluster=sizes[-1])
+        if fitting:
+            room = base.resident * device.attributes["MultiProcessorCount"]
+            clusters = architecture >= HOPPER
+            yield from fitting[-1].in_parts(call.m, call.n, call.k, room, clusters)
 
 
 def _candidate(

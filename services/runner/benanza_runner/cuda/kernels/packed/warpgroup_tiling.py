@@ -1,10 +1,18 @@
 """How a kernel shares a product with weights in fragments out to groups of four warps."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from benanza_runner.cuda.kernels.packed.fragments import WEIGHTS_OF_A_UNIT
 from benanza_runner.cuda.kernels.source.packed_weights import WeightPacking
 from benanza_runner.cuda.kernels.source.warpgroup_products import GROUP
+
+PARTS = ((1, 1), (2, 1), (3, 1), (5, 1), (7, 1), (1, 2), (1, 3), (1, 4), (2, 2), (2, 3), (2, 4))
+"""How many blocks of a cluster, and how many clusters, may share sums out. Clusters of four and of
+eight are not tried: on an H200 fewer of them had room at once than multiprocessors would have."""
+
+FULL = 0.75
+"""Parts are tried that make at least so much of the most blocks that have room at once."""
 
 _THREADS_OF_A_WARPGROUP = 128
 _COLUMNS_OF_A_WARPGROUP = 64
@@ -70,3 +78,23 @@ class WarpgroupTiling(NamedTuple):
         unit = 2 * WEIGHTS_OF_A_UNIT * rows + weights + scales
         stage = -(-self.units * unit // _ALIGNMENT) * _ALIGNMENT
         return max(self.stages * stage, 4 * rows * (self.columns + _PADDING))
+
+    def in_parts(
+        self, m: int, n: int, k: int, room: int, clusters: bool
+    ) -> "Iterator[WarpgroupTiling]":
+        """This for m rows of k and n columns, with parts such that so many blocks as have `room` at
+        once are most of them; or with one part, where there are more blocks anyway. There may be
+        no `clusters`.
+        """
+        each, most = self.blocks(m, n), self.rounds(k)
+        counts = {
+            parts: parts[0] * parts[1]
+            for parts in PARTS
+            if (clusters or parts[0] == 1) and parts[0] * parts[1] <= most
+        }
+        fitting = {
+            parts: count for parts, count in counts.items() if count == 1 or each * count <= room
+        }
+        for (cluster, splits), count in fitting.items():
+            if count >= FULL * max(fitting.values()):
+                yield self._replace(cluster=cluster, splits=splits)

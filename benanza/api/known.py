@@ -138,10 +138,14 @@ def status(model: ModelSource = "", *, data: ModelSource | None = None) -> Statu
     The arguments are those of `benanza status`. Raises `BenanzaError` for one that can't be, and if
     the log can't be read.
     """
+    from benanza.operating.status import NamedModel
     from benanza.operating.status import status as find_status
+    from benanza_ingest.limits import limits_of
 
+    settings = load(arguments.folder("data", data))
     text = arguments.model_text("model", model) if model else ""
-    return shown(find_status(load(arguments.folder("data", data)), text))
+    named = NamedModel(text, limits_of(settings)) if text else None
+    return shown(find_status(settings, named))
 
 
 @in_turn

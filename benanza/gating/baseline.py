@@ -1,6 +1,7 @@
 """The earlier run that a run must not be slower than: of a gate's document, or of the store."""
 
 import json
+import subprocess
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -13,11 +14,22 @@ from benanza_backbone.clickhouse.rows import utc
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
 from benanza_schemas.events import RunTimes
+from benanza_schemas.one_line import one_line
 
 SLOWED_BY = "slowed_by"
 """Where a run's environment says what slowed the machine down meanwhile."""
 
-Baseline = Path | datetime
+
+class InRevision(NamedTuple):
+    """A file in a revision of the Git repository here, as Git names it: `main:gate.json`."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+Baseline = Path | InRevision | datetime
 """What `benanza gate --format json` printed, or a time, as of which the store's runs count."""
 
 _EARLIER = """
@@ -34,6 +46,21 @@ LIMIT 1
 _SAME_NAME = "SELECT model_id, batch, dims FROM models WHERE name = {model:String}"
 
 
+def _shown(file: InRevision) -> bytes:
+    """What Git has of it. Raises `BenanzaError` if it has nothing."""
+    command = ["git", "show", "--no-textconv", "--end-of-options", file.name]
+    try:
+        return subprocess.run(command, capture_output=True, check=True).stdout
+    except FileNotFoundError as error:
+        raise BenanzaError(f"{file} is in a revision, and there is no git; install it") from error
+    except subprocess.CalledProcessError as error:
+        said = one_line(error.stderr.decode(errors="replace").strip().removeprefix("fatal: "))
+        raise BenanzaError(
+            f"Git has no {file} ({said}); name a file, a file in a revision as main:gate.json, or "
+            "a time"
+        ) from error
+
+
 class EarlierRun(NamedTuple):
     """The medians of an earlier run's repetitions, and what slowed the machine down meanwhile."""
 
@@ -47,7 +74,7 @@ class Earlier:
     def __init__(self, baseline: Baseline, repetitions: int) -> None:
         self._baseline = baseline
         self._repetitions = repetitions
-        self._runs = _read(baseline).runs if isinstance(baseline, Path) else ()
+        self._runs = () if isinstance(baseline, datetime) else _read(baseline).runs
 
     def run_beside(self, store: Store, run: GatedRun, event_id: str) -> EarlierRun | str:
         """The run of the same model, at the same sizes and precision, by the same framework
@@ -93,9 +120,10 @@ def _what(run: GatedRun) -> tuple[object, ...]:
     return run.model, run.batch, sizes, run.precision, run.framework, run.configuration
 
 
-def _read(path: Path) -> Gate:
+def _read(path: Path | InRevision) -> Gate:
     try:
-        return msgspec.convert(json.loads(path.read_bytes()), Gate)
+        content = _shown(path) if isinstance(path, InRevision) else path.read_bytes()
+        return msgspec.convert(json.loads(content), Gate)
     except OSError as error:
         raise BenanzaError(
             f"{path} can't be read: {error.strerror}; name another file, or a time"

@@ -11,7 +11,7 @@ from shutil import copytree
 from filelock import FileLock, Timeout
 
 from benanza.installation.answers import KnownAnswers, RememberingStore
-from benanza.installation.embedded import LOCK_FILE, current_store, waits
+from benanza.installation.embedded import LOCK_FILE, current_store, is_stored, waits
 from benanza_backbone.clickhouse import connection
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
@@ -96,7 +96,7 @@ def _store_of_copies(settings: Settings, folder: Path) -> Iterator[Store]:
             is_copied = copy_store(folder, Path(name) / "clickhouse")
             with log_beside(settings) as log:
                 records = sum(log.waiting(NOBODY, CONSUMER_GROUPS[SINK].topics).values())
-                if not is_copied and records > MOST_REREAD:
+                if is_stored(settings) and not is_copied and records > MOST_REREAD:
                     raise BenanzaError(
                         f"{settings.data} is in use by {_who(settings, folder)}, and a store would "
                         f"be filled from {records} records; try again when it has ended"

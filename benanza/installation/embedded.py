@@ -7,7 +7,7 @@ from filelock import FileLock, Timeout
 
 from benanza.installation.answers import KnownAnswers, RememberingStore, forget_answers
 from benanza.running.progress import RunProgress, shown
-from benanza_backbone.clickhouse.connection import parse_address
+from benanza_backbone.clickhouse.connection import has_engine, parse_address
 from benanza_backbone.clickhouse.folder_seal import read_seal
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clock import now
@@ -83,15 +83,33 @@ def current_store(settings: Settings) -> Iterator[Store]:
                 _analyze(log, showing.enter_context(shown()))
 
         def opened() -> Store:
-            with ExitStack() as held:
-                store = held.enter_context(Store.open(settings.clickhouse))
-                with shown() as progress:
-                    fill(store, log, progress)
-                held.pop_all()
-            return store
+            with shown() as progress:
+                return filled_store(settings, log, progress)
 
-        with _remembering(settings, opened, at_once=waits(log, SINK)) as store:
+        at_once = is_stored(settings) and waits(log, SINK)
+        with _remembering(settings, opened, at_once=at_once) as store:
             yield store
+
+
+def is_stored(settings: Settings) -> bool:
+    """Whether there is a store to fill: a server, or the engine in this process. Where neither is,
+    what is asked to look is answered from the log.
+    """
+    return parse_address(settings.clickhouse).folder is None or has_engine()
+
+
+def filled_store(settings: Settings, log: SqliteEventLog, progress: RunProgress) -> Store:
+    """The store, with all that the log has. Raises `BenanzaError` as `Store.open` and `fill` do."""
+    if not is_stored(settings):
+        # Most have the engine, and to import this takes a while.
+        from benanza.from_log.store import LogStore
+
+        return LogStore(log)
+    with ExitStack() as held:
+        store = held.enter_context(Store.open(settings.clickhouse))
+        fill(store, log, progress)
+        held.pop_all()
+    return store
 
 
 @contextmanager

@@ -8,7 +8,12 @@ from pathlib import Path
 
 from benanza.render.units import plural
 from benanza.results.check_config import ConfigCheck, ConfigReport
-from benanza_backbone.clickhouse.connection import connected, errors_mended, parse_address
+from benanza_backbone.clickhouse.connection import (
+    connected,
+    errors_mended,
+    has_engine,
+    parse_address,
+)
 from benanza_backbone.clickhouse.migrations import lacking, shipped
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.kafka.connection import KafkaConnection
@@ -103,10 +108,10 @@ def _buckets(buckets: set[str]) -> str:
 
 def _clickhouse(settings: Settings) -> str:
     address = parse_address(settings.clickhouse)
-    if address.folder and not find_spec("chdb"):
+    if address.folder and not has_engine():
         raise _NotInstalledError(
-            "chdb is not installed here, and BENANZA_CLICKHOUSE names no server: nothing can be "
-            "stored or asked from here"
+            "chdb is not installed here, and BENANZA_CLICKHOUSE names no server: what is known is "
+            "read from the event log, and SQL can't be asked; say: pip install 'benanza[sql]'"
         )
     with connected(address, TIMEOUT_S) as client, errors_mended(address):
         version = client.command("SELECT version()")

@@ -7,21 +7,13 @@ from benanza.looking.bounds import brought_up_to_date
 from benanza.looking.model_ids import model_ids
 from benanza.request import has_dims
 from benanza.results.operating import ForgottenModel, ForgottenModels
+from benanza_backbone.clickhouse.queries import NAMED_MODELS
 from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of
 from benanza_schemas.events import ModelForgotten, event_id
-
-_MODELS = """
-SELECT model_id, arrayStringConcat(arraySort(groupUniqArray(name)), ', ') AS names,
-       any(batch) AS batch, any(dims) AS dims
-FROM models
-WHERE model_id IN {models:Array(String)}
-GROUP BY model_id
-ORDER BY names, batch, model_id
-"""
 
 
 def forget_models(
@@ -35,7 +27,7 @@ def forget_models(
     """
     with known_store(settings) as store:
         ids = {model: set(model_ids(store, [model], limits_of(settings))) for model in models}
-        known = store.query(_MODELS, {"models": sorted(set().union(*ids.values()))})
+        known = store.query(NAMED_MODELS, {"models": sorted(set().union(*ids.values()))})
     meant = [row for row in known if has_dims(dims, batch=row["batch"], dims=row["dims"])]
     for model in models:
         if ids[model].isdisjoint(row["model_id"] for row in meant):

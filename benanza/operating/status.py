@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import cached_property
 
 import msgspec
 
@@ -16,7 +17,7 @@ from benanza_backbone.event_log.event_log import EventLog
 from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_backbone.settings import Settings
 from benanza_ingest.errors import ModelError
-from benanza_ingest.limits import Limits, limits_of
+from benanza_ingest.limits import Limits
 from benanza_schemas.consumer_groups import (
     CONSUMER_GROUPS,
     OF_SYSTEMS,
@@ -27,7 +28,28 @@ from benanza_schemas.consumer_groups import (
 )
 
 
-def status(settings: Settings, model: str = "") -> Status:
+class NamedModel:
+    """A model as somebody names it: by its name, its id, or itself, which then is fetched once."""
+
+    def __init__(self, name: str, limits: Limits) -> None:
+        self.name = name
+        self._limits = limits
+
+    @cached_property
+    def sha256(self) -> str:
+        """The checksum of the file, which nobody knows by its name. Raises `BenanzaError` if it
+        can't be had.
+        """
+        # Here, since it takes a while to import.
+        from benanza_ingest.reading.source import fetch
+
+        try:
+            return fetch(self.name, self._limits).sha256
+        except ModelError as error:
+            raise BenanzaError(f"no model {self.name} is known, and {error}") from error
+
+
+def status(settings: Settings, model: NamedModel | None = None) -> Status:
     """How far the installation is with all models, or with MODEL; nothing is changed.
 
     The embedded log says it even while another process is at work on it. Over Kafka, the store
@@ -40,15 +62,15 @@ def status(settings: Settings, model: str = "") -> Status:
     return _over_kafka(settings, settings.kafka, model)
 
 
-def _embedded(settings: Settings, model: str) -> Status:
+def _embedded(settings: Settings, model: NamedModel | None) -> Status:
     with log_beside(settings) as log:
-        progress = _with(model, limits_of(settings), lambda name: progress_in_log(log, name))
+        progress = _with(model, lambda name: progress_in_log(log, name))
         letters = Counter((letter.service, letter.topic) for letter in open_dead_letters(log))
         groups = [group for name, group in CONSUMER_GROUPS.items() if name not in OF_SYSTEMS]
         return Status(
             log=str(settings.event_log),
             at_work=is_at_work(settings),
-            model=model,
+            model=model.name if model else "",
             ingested=progress.ingested,
             layers=progress.layers,
             runners=progress.runners,
@@ -60,13 +82,15 @@ def _embedded(settings: Settings, model: str) -> Status:
         )
 
 
-def _over_kafka(settings: Settings, connection: KafkaConnection, model: str) -> Status:
+def _over_kafka(
+    settings: Settings, connection: KafkaConnection, model: NamedModel | None
+) -> Status:
     # kafka-python takes a while to import, and the embedded mode does without it.
     from benanza_backbone.kafka.log import KafkaEventLog
     from benanza_backbone.kafka.members import members_of_groups
 
     with known_store(settings) as store:
-        progress = _with(model, limits_of(settings), lambda name: progress_in_store(store, name))
+        progress = _with(model, lambda name: progress_in_store(store, name))
         letters = dead_letters_in_store(store)
     members = members_of_groups(connection)
     groups = [
@@ -78,7 +102,7 @@ def _over_kafka(settings: Settings, connection: KafkaConnection, model: str) -> 
         return Status(
             log=connection.shown(),
             at_work=None,
-            model=model,
+            model=model.name if model else "",
             ingested=progress.ingested,
             layers=progress.layers,
             runners=_with_members(progress, members),
@@ -92,25 +116,10 @@ def _of_systems(service: str, members: Mapping[str, int]) -> list[ConsumerGroup]
     return [ConsumerGroup(name, topics) for name in sorted(members) if is_of(name, service)]
 
 
-def _with(model: str, limits: Limits, progress_of: Callable[[str], Progress]) -> Progress:
-    """The progress of all models, or of MODEL by its name, else by its file's checksum."""
-    progress = progress_of(model)
-    if not model or progress.ingested:
-        return progress
-    return progress_of(sha256_of(model, limits))
-
-
-def sha256_of(model: str, limits: Limits) -> str:
-    """The checksum of MODEL's file, which nobody knows by its name. Raises `BenanzaError` if it
-    can't be had.
-    """
-    # Here, since it takes a while to import.
-    from benanza_ingest.reading.source import fetch
-
-    try:
-        return fetch(model, limits).sha256
-    except ModelError as error:
-        raise BenanzaError(f"no model {model} is known, and {error}") from error
+def _with(model: NamedModel | None, progress_of: Callable[[str], Progress]) -> Progress:
+    """The progress of all models, or of one by its name, else by its file's checksum."""
+    progress = progress_of(model.name if model else "")
+    return progress if model is None or progress.ingested else progress_of(model.sha256)
 
 
 def _service(log: EventLog, group: ConsumerGroup, members: int | None) -> ServiceStatus:

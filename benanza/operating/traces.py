@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from benanza.installation.beside import log_beside
 from benanza.installation.configured import configured_log
-from benanza.operating.status import sha256_of
+from benanza.operating.status import NamedModel
 from benanza.spans.exporting import export_asked
 from benanza.spans.of_requests import request_traces
 from benanza.spans.of_services import service_traces
@@ -13,17 +13,16 @@ from benanza.spans.trace import SpanTrace
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import EventLog
 from benanza_backbone.settings import Settings
-from benanza_ingest.limits import limits_of
 
 
-def traces_of(settings: Settings, model: str) -> list[SpanTrace]:
-    """Those of MODEL: its name, its id, or the model itself. Raises `BenanzaError` if the log can't
-    be read, and where it says nothing of the model.
+def traces_of(settings: Settings, model: NamedModel) -> list[SpanTrace]:
+    """Those of the model. Raises `BenanzaError` if the log can't be read, and where it says nothing
+    of the model.
     """
     with _log(settings) as log:
-        found = _found(log, model) or _found(log, sha256_of(model, limits_of(settings)))
+        found = _found(log, model.name) or _found(log, model.sha256)
     if not found:
-        raise BenanzaError(f"{model} is not ingested yet, so it has no trace")
+        raise BenanzaError(f"{model.name} is not ingested yet, so it has no trace")
     return found
 
 
@@ -35,6 +34,14 @@ def export_services(
     """
     with _log(settings) as log:
         found = list(service_traces(log, models))
+    for trace in found:
+        export_asked(trace, environ)
+
+
+def export_request(settings: Settings, evaluation_id: str, environ: Mapping[str, str]) -> None:
+    """Exports what came of a request for an evaluation so far, likewise."""
+    with _log(settings) as log:
+        found = list(request_traces(log, evaluation_id))
     for trace in found:
         export_asked(trace, environ)
 

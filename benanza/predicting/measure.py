@@ -28,15 +28,13 @@ def main() -> None:
 
     from benanza_runner.cuda.runtime import CudaRuntime
 
-    attributes = cupy.cuda.Device().attributes
+    device = cupy.cuda.Device()
     try:
         found = measured_specification(
             CudaRuntime(interleaved=False),
-            compute_capability=(
-                f"{attributes['ComputeCapabilityMajor']}.{attributes['ComputeCapabilityMinor']}"
-            ),
-            multiprocessors=attributes["MultiProcessorCount"],
-            clock=attributes["ClockRate"] * 1e3,
+            compute_capability=f"{device.compute_capability[:-1]}.{device.compute_capability[-1]}",
+            multiprocessors=device.attributes["MultiProcessorCount"],
+            clock=device.attributes["ClockRate"] * 1e3,
         )
     except BenanzaError as error:
         raise SystemExit(str(error)) from error

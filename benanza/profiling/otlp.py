@@ -14,6 +14,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import Span, Tracer, set_span_in_context
 
 from benanza.results.profile import ModelProfile, ProfiledCall
+from benanza.spans.otlp import heard
 from benanza_backbone.errors import BenanzaError
 
 PATH = "/v1/traces"
@@ -41,7 +42,8 @@ def send_traces(profiles: Sequence[ModelProfile], endpoint: str) -> None:
     spans = memory.get_finished_spans()
     if not spans:
         raise BenanzaError("there is nothing to send: of no run were calls timed")
-    taken = OTLPSpanExporter(endpoint=address, timeout=SECONDS).export(spans)
+    with heard():
+        taken = OTLPSpanExporter(endpoint=address, timeout=SECONDS).export(spans)
     if taken is not SpanExportResult.SUCCESS:
         raise BenanzaError(
             f"no OpenTelemetry collector took the trace at {address}; start one there that "

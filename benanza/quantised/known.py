@@ -13,6 +13,7 @@ from benanza.quantised.products import product_fingerprints, product_worths
 from benanza.quantised.worth import QuantisationWorth, QuantisationWorths
 from benanza.request import BoundPolicy
 from benanza_backbone.clickhouse.bounds import ModelBound
+from benanza_backbone.clickhouse.queries import LAYER_INPUTS, OF_SAME_FILES
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.pasteable import pasteable
@@ -22,17 +23,6 @@ from benanza_schemas.events.derivation import Derivation, Quantised
 from benanza_schemas.given_values import is_given
 from benanza_schemas.layer import Precision
 from benanza_schemas.vocabulary import BATCH_NAMES
-
-_OF_SAME_FILES = """
-SELECT DISTINCT model_id, sha256, batch, dims, quantised, tensor_parallel
-FROM models
-WHERE sha256 IN (SELECT sha256 FROM models WHERE model_id IN {models:Array(String)})
-"""
-
-_SHAPES = """
-SELECT fingerprint, input_shapes FROM layers FINAL
-WHERE fingerprint IN {layers:Array(String)}
-"""
 
 
 class _Point(NamedTuple):
@@ -92,7 +82,7 @@ def _points(store: Store, ids: Sequence[str]) -> dict[str, _Point]:
             tuple(sorted(row["dims"].items())),
             Derivation(row["quantised"], row["tensor_parallel"]),
         )
-        for row in store.query(_OF_SAME_FILES, {"models": list(ids)})
+        for row in store.query(OF_SAME_FILES, {"models": list(ids)})
     }
 
 
@@ -139,7 +129,7 @@ def _worth(store: Store, bound: ModelBound, to: Quantised, other: ModelBound) ->
 
 
 def _shapes(store: Store, fingerprints: Iterable[str]) -> dict[str, Sequence[Sequence[int]]]:
-    rows = store.query(_SHAPES, {"layers": list(fingerprints)})
+    rows = store.query(LAYER_INPUTS, {"layers": list(fingerprints)})
     return {row["fingerprint"]: row["input_shapes"] for row in rows}
 
 

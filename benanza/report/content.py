@@ -1,9 +1,9 @@
 """What a report is made of, read from the store."""
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from benanza.installation.configured import known_store
 from benanza.looking.advise import advice_about
@@ -15,7 +15,7 @@ from benanza.looking.what_if import what_ifs_of
 from benanza.profiling.beside_bound import profiles_of
 from benanza.render.bounds import model_at
 from benanza.render.systems import ID_SHOWN, SystemNames
-from benanza.render.units import dimensions
+from benanza.report.forms import CallForm, forms_of
 from benanza.request import BoundPolicy
 from benanza.results.advise import ModelAdvice
 from benanza.results.explain import ExplainedCall
@@ -24,16 +24,10 @@ from benanza.results.what_if import WhatIf
 from benanza.running.progress import RunProgress, Silent
 from benanza_analyzer.limits.ceilings import PlatformCeilings
 from benanza_backbone.clickhouse.bounds import ModelBound
-from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of
 from benanza_schemas.events import System
 from benanza_schemas.layer import Precision
-
-FORMS = """
-    SELECT fingerprint, operators, attributes, input_shapes, input_constants, output_shapes
-    FROM layers FINAL WHERE has({fingerprints:Array(String)}, fingerprint)
-"""
 
 
 class ReportedBound(NamedTuple):
@@ -59,7 +53,7 @@ class ReportedBound(NamedTuple):
     what_ifs: tuple[WhatIf, ...]
     at_precisions: Mapping[Precision, float]
     runs: tuple[ModelAdvice, ...]
-    forms: Mapping[str, "CallForm"]
+    forms: Mapping[str, CallForm]
 
     @property
     def known(self) -> bool:
@@ -81,17 +75,14 @@ class ReportedBound(NamedTuple):
         return next((of for of in others if of.configuration == run.calls_of), run)
 
     @property
+    def has_forms(self) -> bool:
+        """Whether it is known of all its calls what they read and give."""
+        return all(call.fingerprint in self.forms for call in self.calls)
+
+    @property
     def device(self) -> str:
         """The accelerator or, without one, the CPU."""
         return self.system.accelerator or self.system.cpu
-
-
-class CallForm(NamedTuple):
-    """What a layer reads that is no constant, what it gives, and its attributes, for people."""
-
-    reads: str
-    gives: str
-    attributes: str
 
 
 def reported_bounds(
@@ -118,7 +109,7 @@ def reported_bounds(
         stored = [StoredBound.of(store, bound) for bound in asked]
         profiles = profiles_of(store, ids, bounds)
         alike = of_the_same_file(store, bounds)
-        forms = _forms(store, stored)
+        forms = forms_of(store, stored)
     advised = [
         advice_about(profile, profiles, alike.get(profile.model_id, ())) for profile in profiles
     ]
@@ -155,29 +146,6 @@ def _titles(bounds: Sequence[ModelBound]) -> list[str]:
         title if titles.count(title) == 1 else f"{title}, model {bound.model_id[:ID_SHOWN]}"
         for title, bound in zip(titles, bounds, strict=True)
     ]
-
-
-def _forms(store: Store, stored: Iterable[StoredBound]) -> dict[str, CallForm]:
-    """Of all layers and groups of these bounds."""
-    asked = {of.fingerprint for each in stored for of in each.measurements}
-    rows = store.query(FORMS, {"fingerprints": sorted(asked)})
-    return {row["fingerprint"]: _form(row) for row in rows}
-
-
-def _form(row: Mapping[str, Any]) -> CallForm:
-    read = [
-        dimensions(shape)
-        for shape, constant in zip(row["input_shapes"], row["input_constants"], strict=True)
-        if not constant
-    ]
-    attributes = (
-        f"{op} {', '.join(f'{name} {value}' for name, value in sorted(of.items()))}"
-        for op, of in zip(row["operators"], row["attributes"], strict=True)
-        if of
-    )
-    return CallForm(
-        ", ".join(read), ", ".join(map(dimensions, row["output_shapes"])), "; ".join(attributes)
-    )
 
 
 def _at_precisions(bound: ModelBound, known: Sequence[ModelBound]) -> dict[Precision, float]:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import networkx
 
-from benanza.render.table import operators, shortened
+from benanza.render.table import printable, shortened
 from benanza.report.blocks import Block, repeated_blocks
 from benanza.report.content import ReportedBound
 from benanza.report.figures.style import took
@@ -89,8 +89,14 @@ def graph(reported: ReportedBound) -> CallGraph:
 
 
 def _label(op: str) -> str:
-    shown = operators(op).replace("Normalization", "Norm")
-    return shown if len(shown) <= LABEL else f"{shown[: LABEL - 1]}…"
+    """As many of the operators as have room, and how many more there are."""
+    names = op.replace("Normalization", "Norm").split("+")
+    for left in range(len(names)):
+        more = f"+{left} more" if left else ""
+        shown = "+".join(names[: len(names) - left]) + more
+        if len(shown) <= LABEL:
+            return printable(shown)
+    return shortened(names[0], LABEL - len(more)) + more
 
 
 def _skips(calls: networkx.DiGraph) -> tuple[set[tuple[int, int]], int]:

@@ -7,7 +7,9 @@ from benanza.render.systems import SystemNames
 from benanza.render.table import operators
 from benanza.report.answer import run_title
 from benanza.report.content import ReportedBound
+from benanza.report.figures.memory import Held
 from benanza.report.figures.style import took
+from benanza.report.forms import said
 from benanza.report.kinds import kind_of_call
 
 Cell = str | float | None
@@ -53,13 +55,18 @@ CALLS = (
     TableColumn("GB/s", 1, seen="opened"),
     TableColumn("critical", seen="opened"),
     TableColumn("reads", seen="opened"),
+    TableColumn("weights and other constants", seen="opened"),
     TableColumn("gives", seen="opened"),
+    TableColumn("MB of constants", 3, seen="opened"),
+    TableColumn("MB of values alive", 3, seen="opened"),
     TableColumn("attributes", seen="opened"),
 )
 
 
-def calls_of(reported: ReportedBound) -> SortedTable:
-    """The calls of a bound, with the conversions of layouts before them, the slowest first."""
+def calls_of(reported: ReportedBound, memory: Held | None) -> SortedTable:
+    """The calls of a bound, with the conversions of layouts before them, and what is held in memory
+    while each runs; the slowest first.
+    """
     rows = []
     for number, call in enumerate(reported.calls):
         form = reported.forms.get(call.fingerprint)
@@ -81,8 +88,11 @@ def calls_of(reported: ReportedBound) -> SortedTable:
                 call.flops / call.us / 1e3 if call.us else None,
                 call.bytes / call.us / 1e3 if call.us else None,
                 "yes" if call.critical else "no",
-                form and form.reads,
-                form and form.gives,
+                form and said(form.reads),
+                form and said(form.constants),
+                form and said(form.gives),
+                memory and memory.weights[number] / 1e6,
+                memory and memory.values[number] / 1e6,
                 form and form.attributes,
             )
         )

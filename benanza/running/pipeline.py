@@ -10,7 +10,7 @@ from functools import partial
 import msgspec
 
 from benanza.errors import about_model
-from benanza.installation.embedded import analyze, drain, fill, opened_log
+from benanza.installation.embedded import analyze, drain, filled_store, opened_log
 from benanza.publishing.asked_models import binding_of, published_models
 from benanza.request import BoundPolicy, RunRequest
 from benanza.results.bounds import FailedModel, LowerBounds
@@ -93,8 +93,7 @@ def run(
             if request.again:
                 ask_again(log, models, runtime.system().system_id, request.policy.precisions)
             system_id = _benchmark(request, models, log, runtime, watch, progress, is_quiet)
-            with watch.stage("store"), Store.open(settings.clickhouse) as store:
-                fill(store, log, progress)
+            with watch.stage("store"), filled_store(settings, log, progress) as store:
                 bounds = _bounds(request.policy, store, models, system_id)
         precisions = request.policy.precisions
         layers = count_layers(

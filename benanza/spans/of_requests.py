@@ -17,16 +17,18 @@ def on_system(evaluation_id: str, system_id: str) -> str:
     return span_id(evaluation_id, "evaluation", system_id)
 
 
-def request_traces(log: EventLog, model: str) -> Iterator[SpanTrace]:
-    """A trace for each request of a model of this name, id or SHA-256. Its id is the request's, and
-    it stands on that of the model's bounds. Raises `BenanzaError` if the log can't be read.
+def request_traces(log: EventLog, named: str) -> Iterator[SpanTrace]:
+    """A trace for the request of this id, or each request of a model of this name, id or SHA-256.
+    Its id is the request's, and it stands on that of the model's bounds. Raises `BenanzaError` if
+    the log can't be read.
     """
     requests = written(log, EVALUATIONS, EvaluationRequested)
     asked = {
         identity: request
         for identity, request in requests.items()
-        if model
+        if named
         in (
+            identity,
             request.event.published.name,
             request.event.published.sha256,
             request.event.model_id,

@@ -37,7 +37,7 @@ def export(trace: SpanTrace, exporter: SpanExporter | None = None) -> None:
     exporter = exporter or _exporter()
     spans = sdk_spans(trace)
     for start in range(0, len(spans), AT_ONCE):
-        with _heard() as said:
+        with heard() as said:
             taken = exporter.export(spans[start : start + AT_ONCE])
         if taken is not SpanExportResult.SUCCESS:
             raise BenanzaError(_failure(said))
@@ -54,8 +54,8 @@ def _exporter() -> SpanExporter:
 
 
 @contextmanager
-def _heard() -> Iterator[list[str]]:
-    """What the exporter logs, which alone says why it failed; nobody else hears it."""
+def heard() -> Iterator[list[str]]:
+    """What OTLP's exporter logs, which alone says why it failed; nobody else hears it."""
     said: list[str] = []
     handler = logging.Handler()
     handler.emit = lambda record: said.append(record.getMessage())  # type: ignore[method-assign]

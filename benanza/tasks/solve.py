@@ -1,10 +1,6 @@
 """`benanza solve`: a submitted kernel is checked and timed, and becomes a variant of its layer."""
 
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from datetime import datetime
 from hashlib import file_digest
 from pathlib import Path
@@ -12,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from benanza.installation.configured import configured_log
+from benanza.tasks.compiling import compiled
 from benanza.tasks.light import light_of
 from benanza.tasks.results import SolvedTask
 from benanza.tasks.task import Task, read_task
@@ -21,11 +18,15 @@ from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.standing import standing_measurements
 from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings
+from benanza_runner.cuda.available import why_unavailable
+from benanza_runner.isolation import device_turn
+from benanza_runner.isolation.device_turn import DeviceTurn
 from benanza_runner.measuring.busy import doubts_in
 from benanza_runner.onnx_layers.onnx_schemas import UnknownVersionError
 from benanza_runner.onnx_layers.precision import PrecisionError, retyped
 from benanza_runner.reasons import short_reason
 from benanza_runner.runtimes import open_runtime
+from benanza_runner.submitted.device import ON_CPU, ON_GPU
 from benanza_runner.submitted.outcome import KernelLimits, RefusedError, TimedKernel
 from benanza_runner.submitted.referee import judged
 from benanza_runner.submitted.signature import SignatureError, signature_of
@@ -34,12 +35,6 @@ from benanza_schemas.events import MARK, LayerMeasured, System, Variant, event_i
 from benanza_schemas.identity import fingerprint_of_canonical
 from benanza_schemas.times import time_us
 from benanza_schemas.vocabulary import SUBMITTED, StoppedBy
-
-COMPILER = "cc"
-FLAGS = ("-O3", "-march=native", "-shared", "-fPIC")
-
-COMPILING_S = 60.0
-"""What includes without end, such as `/dev/zero`, is given up after so long."""
 
 DIGITS = 8
 """So many of a file's SHA-256 tell it from others of its name."""
@@ -50,9 +45,9 @@ def solve(
 ) -> SolvedTask:
     """Times a kernel on this machine as a solution of a task, and publishes that as a measurement.
 
-    The kernel is a module of Python, a shared library, or a file of C, which is compiled. Raises
-    `BenanzaError` if it is refused, with what it did, and if the task is none of this system; then
-    nothing is published.
+    The kernel is a module of Python, a shared library, or a file of C or CUDA C++, which is
+    compiled. `limits` are those of the device unless others are given. Raises `BenanzaError` if it
+    is refused, with what it did, and if the task is none of this system; then nothing is published.
     """
     task = read_task(path)
     digest = _digest(kernel)
@@ -60,10 +55,13 @@ def solve(
     known = _known_variants(task, system, settings)
     try:
         signature = signature_of(retyped(task.layer, task.precision))
-        with compiled(kernel) as runnable:
+        on_gpu = bool(system.accelerator)
+        turn = DeviceTurn(device_turn.gpu() if on_gpu else (), alone=True)
+        with compiled(kernel) as runnable, turn:
             timed = judged(
                 *(task.layer, signature, task.precision, runnable, system.threads),
-                limits or KernelLimits(),
+                ON_GPU if on_gpu else ON_CPU,
+                limits,
             )
     except (SignatureError, PrecisionError, UnknownVersionError) as error:
         raise BenanzaError(f"{task.name} can't be solved: {error}") from error
@@ -121,16 +119,31 @@ def _this_system(task: Task, settings: Settings) -> System:
         raise BenanzaError(
             f"the layer of {task.name} isn't that of its fingerprint; write the task anew"
         )
-    with open_runtime("onnxruntime", settings) as runtime:
-        system = runtime.system()
-    if system.accelerator:
-        raise BenanzaError("kernels for GPUs can't be tried yet; tasks of CPUs can be solved")
-    if system.system_id != task.system_id:
-        raise BenanzaError(
-            f"{task.name} is a task of {task.system} ({task.system_id[:8]}), and this is "
-            f"{system.cpu} ({system.system_id[:8]}); solve it there, or write tasks for here"
-        )
-    return system
+    systems = []
+    for system in _systems(settings):
+        if system.system_id == task.system_id:
+            return system
+        systems.append(system)
+    names = ", ".join(
+        f"{system.accelerator or system.cpu} ({system.system_id[:8]})" for system in systems
+    )
+    raise BenanzaError(
+        f"{task.name} is a task of {task.system} ({task.system_id[:8]}), and this is {names}; "
+        "solve it there, or write tasks for here"
+    )
+
+
+def _systems(settings: Settings) -> Iterator[System]:
+    """What kernels can be tried on here: the CPU, and the GPU if there is one, each as one runtime
+    describes it.
+    """
+    if not why_unavailable():
+        with open_runtime("cuda", settings) as opened:
+            yield opened.system()
+    with open_runtime("onnxruntime", settings) as opened:
+        system = opened.system()
+        if not system.accelerator:
+            yield system
 
 
 def _variant(algorithm: str, timed: TimedKernel, known: Sequence[Variant]) -> Variant:
@@ -181,38 +194,6 @@ def _event(
         variants=(variant,),
         environment=environment,
     )
-
-
-@contextmanager
-def compiled(kernel: Path) -> Iterator[Path]:
-    """The kernel itself, or what the compiler makes of a file of C while the block lasts."""
-    if kernel.suffix != ".c":
-        yield kernel
-        return
-    if not shutil.which(COMPILER):
-        raise BenanzaError(f"there is no compiler {COMPILER}; give a shared library")
-    with tempfile.TemporaryDirectory(prefix="benanza-") as folder:
-        library = Path(folder) / "kernel.so"
-        command = [COMPILER, *FLAGS, str(kernel), "-o", str(library), "-lm"]
-        try:
-            made = subprocess.run(
-                command,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=COMPILING_S,
-            )
-        except subprocess.TimeoutExpired:
-            raise BenanzaError(
-                f"{kernel.name} isn't compiled within {COMPILING_S:g} s; compile it yourself, and "
-                "give the shared library"
-            ) from None
-        if made.returncode:
-            lines = made.stderr.strip().splitlines() or ["it says nothing"]
-            error = next((line for line in lines if "error" in line), lines[-1])
-            raise BenanzaError(f"{kernel.name} can't be compiled: {error}")
-        yield library
 
 
 def _digest(kernel: Path) -> str:

@@ -46,6 +46,9 @@ NO_JOB = "its layer isn't in the log here: publish the model where the tasks are
 
 AT_LIGHT = "it takes no longer than its speed of light: by these ceilings no kernel takes less"
 
+CUDA = "cuda"
+"""The runtime of GPUs."""
+
 FLASHINFER, SOL_EXECBENCH = "flashinfer-trace", "sol-execbench"
 """The folders of these formats."""
 
@@ -148,7 +151,7 @@ def _write(out: Path, number: int, gap: Gap, layer: Layer, of: Explanation) -> W
         layer=layer,
         inputs=tuple([_tensor(each, holds(layer, each)) for each in signature.inputs]),
         outputs=tuple([_tensor(each, "") for each in signature.outputs]),
-        c_functions=signature.c_prototypes(),
+        c_functions=signature.c_prototypes(on_gpu=bound.runtime == CUDA),
         tolerance=PRECISIONS[bound.precision].tolerance,
         known_us=call.us,
         known_by=f"{call.library} {call.algorithm}",

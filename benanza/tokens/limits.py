@@ -10,14 +10,10 @@ from benanza_analyzer.answers.calls import Call
 from benanza_analyzer.limits.ceilings import PlatformCeilings
 from benanza_analyzer.limits.speed_of_light import BYTES_KEPT, MICROSECONDS
 from benanza_analyzer.measurements import fastest
+from benanza_backbone.clickhouse.queries import LAYER_INPUTS
 from benanza_backbone.clickhouse.store import Store
 from benanza_schemas.element_types import size_bytes
 from benanza_schemas.operators.table import facts_of
-
-_CONSTANTS = """
-SELECT fingerprint, input_shapes, input_dtypes, input_constants FROM layers FINAL
-WHERE fingerprint IN {layers:Array(String)}
-"""
 
 Name = TypeVar("Name", bound=str)
 
@@ -138,5 +134,5 @@ def _constant_bytes(store: Store, fingerprints: Iterable[str]) -> dict[str, int]
             )
             if constant
         )
-        for row in store.query(_CONSTANTS, {"layers": layers})
+        for row in store.query(LAYER_INPUTS, {"layers": layers})
     }

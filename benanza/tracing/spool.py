@@ -85,7 +85,8 @@ class Spool:
                 elif isinstance(event, Launch):
                     launches.append((*event[:3], number))
                 else:
-                    activities.append((event.kind, number, *event[2:], event.kind == "graph"))
+                    in_graph = event.in_graph or event.kind == "graph"
+                    activities.append((event.kind, number, *event[2:-1], in_graph))
             for table, rows in (
                 ("operators", operators),
                 ("launches", launches),

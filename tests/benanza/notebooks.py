@@ -1,10 +1,14 @@
 """The notebooks of `examples/`, run by a real kernel.
 
-    python -m tests.benanza.notebooks
+    python -m tests.benanza.notebooks [NAME...]
 
-runs all over the data folder of `BENANZA_DATA`, and stores what they show: what the site shows.
+runs these, or all, over one empty data folder, and stores what they show: what the site shows.
+Nothing else may run on the machine meanwhile, since `first-bound` measures it.
 """
 
+import os
+import sys
+import tempfile
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -69,8 +73,10 @@ def _kept(shown: Iterable[Any]) -> Iterator[Any]:
 
 
 def main() -> None:
-    for name in NOTEBOOKS:
-        _stored(name)
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["BENANZA_DATA"] = folder
+        for name in sys.argv[1:] or NOTEBOOKS:
+            _stored(name)
 
 
 if __name__ == "__main__":

@@ -50,6 +50,7 @@ PICTURES = (
     Picture("timeline", "#figure-timeline-0", "#figure-timeline-0"),
     Picture("flame", "#figure-flame-0", "#figure-flame-0", "transformers:gpt2-small"),
     Picture("roofline", "#figure-roofline-0", "#figure-roofline-0"),
+    Picture("memory", "#figure-memory-0", "#figure-memory-0"),
     Picture("graph", "#figure-graph-0", "#figure-graph-0"),
     Picture("calls", "#calls-0", "#calls-0 + div"),
 )

@@ -8,6 +8,7 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit, urlunsplit
@@ -27,6 +28,11 @@ DATABASE = "benanza"
 LOCK_FILE = "benanza.lock"
 LOOK_S = 0.2
 """Seconds to wait for the folder's lock."""
+
+NEEDS_ENGINE = (
+    "this needs ClickHouse's engine, which isn't installed; say: pip install 'benanza[sql]', or "
+    "name a server in BENANZA_CLICKHOUSE"
+)
 
 _FORMS = "chdb:///folder or clickhouse://user:password@host:8123/database (clickhouses:// for TLS)"
 _INTERFACES = {"clickhouse": None, "clickhouses": "https", "http": "http", "https": "https"}
@@ -57,6 +63,11 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return f"Address({self.shown})"
+
+
+def has_engine() -> bool:
+    """Whether the engine for a folder is installed."""
+    return find_spec("chdb") is not None
 
 
 def parse_address(dsn: str) -> Address:
@@ -213,6 +224,8 @@ def _client(address: Address, timeout_s: float | None) -> "Client":
     # table of pandas is inserted.
     options.pd = None
     if address.folder is not None:
+        if not has_engine():
+            raise BenanzaError(NEEDS_ENGINE)
         # With a thread for each processor, to plan a query takes longer than to carry it out; and
         # while one looks, benchmarks run beside it.
         settings = {"max_threads": 1}

@@ -256,3 +256,26 @@ WITHDRAW_RUNS = (
     "DELETE FROM witnesses WHERE model_id = {model:String} AND imported_from = {digest:String}",
 )
 """Those that take back the runs of a `model`."""
+
+NAMED_MODELS = """
+SELECT model_id, arrayStringConcat(arraySort(groupUniqArray(name)), ', ') AS names,
+       any(batch) AS batch, any(dims) AS dims
+FROM models
+WHERE model_id IN {models:Array(String)}
+GROUP BY model_id
+ORDER BY names, batch, model_id
+"""
+"""The names and sizes of these `models`, by id."""
+
+OF_SAME_FILES = """
+SELECT DISTINCT model_id, sha256, batch, dims, quantised, tensor_parallel
+FROM models
+WHERE sha256 IN (SELECT sha256 FROM models WHERE model_id IN {models:Array(String)})
+"""
+"""All models of the files of these `models`, whatever was derived of them."""
+
+LAYER_INPUTS = """
+SELECT fingerprint, input_shapes, input_dtypes, input_constants FROM layers FINAL
+WHERE fingerprint IN {layers:Array(String)}
+"""
+"""What these `layers` read."""

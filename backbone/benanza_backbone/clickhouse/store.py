@@ -3,12 +3,9 @@
 `benanza_schemas/clickhouse/*.sql` defines the tables; docs/clickhouse.md has example queries.
 """
 
-import re
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from datetime import UTC, datetime
-from itertools import groupby
 from typing import IO, TYPE_CHECKING, Any, Self
 
 import msgspec
@@ -34,41 +31,21 @@ from benanza_backbone.clickhouse.queries import (
     BEATEN_BOUNDS,
     BOUND_VERSIONS,
     FAILED_LAYERS,
-    FORGET,
     LAYERS_WITH_JOBS,
-    LEAST_KNOWN,
     MEASURING_SYSTEMS,
-    MODELS_INGESTED,
     OFFSETS,
     OPEN_DEAD_LETTERS,
-    WITHDRAW_MEASUREMENTS,
-    WITHDRAW_RUNS,
 )
 from benanza_backbone.clickhouse.reading import answer
-from benanza_backbone.clickhouse.refused_data import unfit_refused
-from benanza_backbone.clickhouse.rows import (
-    PARTS_OF_ARCHITECTURES,
-    TABLES,
-    Row,
-    has_its_own,
-    rows,
-    utc,
-)
+from benanza_backbone.clickhouse.rows import utc
+from benanza_backbone.clickhouse.writing import EventWriter
 from benanza_backbone.closing import Closing
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import Partition
-from benanza_backbone.telemetry import STORE_INSERT_DURATION
-from benanza_schemas.events import (
-    MOST_LEAST_KNOWN,
-    AnyEvent,
-    ModelForgotten,
-    ModelIngested,
-    RecordingWithdrawn,
-)
+from benanza_schemas.events import AnyEvent
 from benanza_schemas.layer import Accounting
 
 if TYPE_CHECKING:
-    from clickhouse_connect.datatypes.base import ClickHouseType
     from clickhouse_connect.driver.client import Client
 
 _END_OF_TIME = datetime(2299, 12, 31, tzinfo=UTC)
@@ -87,7 +64,7 @@ class Store(Closing):
         self._address = address
         self._client = client
         self._resources = resources
-        self._column_types: dict[str, Sequence[ClickHouseType]] = {}
+        self._writer = EventWriter(address, client)
         self.seal = seal_of(address)
 
     @classmethod
@@ -130,95 +107,7 @@ class Store(Closing):
         Raises `RefusedDataError` if there is one among them that can't be stored: then the others
         can be, without it.
         """
-        takes_back = (RecordingWithdrawn, ModelForgotten)
-        for _, group in groupby(events, lambda event: isinstance(event, takes_back)):
-            part = list(group)
-            for event in part:
-                if isinstance(event, RecordingWithdrawn | ModelForgotten):
-                    self._take_back(event)
-            self._insert_events(part)
-
-    def _insert_events(self, events: Sequence[AnyEvent]) -> None:
-        own = [event for event in events if isinstance(event, ModelIngested) and has_its_own(event)]
-        last = {event.model_id: event for event in own}
-        least_known = self._least_known(events)
-        batches: dict[str, list[Row]] = {table: [] for table in TABLES}
-        with unfit_refused():
-            for event in events:
-                replaced = isinstance(event, ModelIngested) and (
-                    last.get(event.model_id, event) != event
-                    or event.least_known() < least_known.get(event.architecture_id, 0)
-                )
-                for table, new in rows(event).items():
-                    if table not in PARTS_OF_ARCHITECTURES or not replaced:
-                        batches[table] += new
-        filled = {table: batch for table, batch in batches.items() if batch}
-        if not filled:
-            return
-        began = time.perf_counter()
-        # Before new parts are written: after a crash in between, the former ones are found again.
-        self._drop_former_parts(own)
-        with errors_mended(self._address), unfit_refused():
-            for table, batch in filled.items():
-                columns = list(zip(*(row.values() for row in batch), strict=True))
-                self._insert(table, list(batch[0]), columns)
-        # Only successful inserts count: an alert watches that there are some.
-        STORE_INSERT_DURATION.observe(time.perf_counter() - began)
-
-    def _least_known(self, events: Sequence[AnyEvent]) -> dict[str, int]:
-        """How much the store or any of the events says of the least work of architectures: what an
-        older version of ingest says of them takes nothing of that away.
-        """
-        known: dict[str, int] = {}
-        for event in events:
-            if isinstance(event, ModelIngested) and not has_its_own(event):
-                former = known.get(event.architecture_id, 0)
-                known[event.architecture_id] = max(former, event.least_known())
-        asked = sorted(of for of, least in known.items() if least < MOST_LEAST_KNOWN)
-        if asked:
-            for row in self.query(LEAST_KNOWN, {"architectures": asked}):
-                of = row["architecture_id"]
-                known[of] = max(known[of], row["least_known"])
-        return known
-
-    def _drop_former_parts(self, models: Sequence[ModelIngested]) -> None:
-        """Deletes the layers, edges and groups of those of these models with architectures of their
-        own that the store has from other events.
-
-        Each name of a model has an event of its own, and the event of another name may be from
-        another version of ingest. So the first event of a further name deletes them as well.
-        """
-        if not models:
-            return
-        parameters = {"models": sorted({model.model_id for model in models})}
-        known: dict[str, dict[str, str]] = {}
-        for row in self.query(MODELS_INGESTED, parameters):
-            known.setdefault(row["model_id"], {})[row["name"]] = row["event_id"]
-        before = sorted(
-            {
-                model.model_id
-                for model in models
-                if model.model_id in known
-                and known[model.model_id].get(model.name) != model.event_id
-            }
-        )
-        if not before:
-            return
-        with errors_mended(self._address):
-            for table in PARTS_OF_ARCHITECTURES:
-                statement = f"DELETE FROM {table} WHERE architecture_id IN {{models:Array(String)}}"
-                self._client.command(statement, parameters={"models": before})
-
-    def _take_back(self, event: RecordingWithdrawn | ModelForgotten) -> None:
-        """Deletes what was imported from the file, or the model's names."""
-        parameters = {"model": event.model_id}
-        statements = FORGET
-        if isinstance(event, RecordingWithdrawn):
-            parameters["digest"] = event.digest
-            statements = WITHDRAW_RUNS if event.model_id else WITHDRAW_MEASUREMENTS
-        with errors_mended(self._address):
-            for statement in statements:
-                self._client.command(statement, parameters=parameters)
+        self._writer.insert(events)
 
     def open_dead_letters(self) -> dict[tuple[str, str], int]:
         """The number of open dead letters, by consumer group and topic."""
@@ -241,7 +130,7 @@ class Store(Closing):
             return
         places = [(p.topic, p.number, offset) for p, offset in offsets.items()]
         with errors_mended(self._address):
-            self._insert(
+            self._writer.insert_columns(
                 "sink_offsets",
                 ["consumer_group", "topic", "partition", "next_offset"],
                 list(zip(*((group, *of) for of in places), strict=True)),
@@ -317,31 +206,3 @@ class Store(Closing):
     def layers_with_jobs(self) -> list[str]:
         """The sorted fingerprints of all layers that have a job."""
         return [row["fingerprint"] for row in self.query(LAYERS_WITH_JOBS)]
-
-    def _insert(
-        self, table: str, names: Sequence[str], columns: Sequence[Sequence[object]]
-    ) -> None:
-        """Inserts columns of equal length. Given rows, the client would transpose them itself."""
-        if table not in self._column_types:
-            types = self._client.create_insert_context(table, names).column_types
-            self._column_types[table] = list(map(_sent_as, types))
-        context = self._client.create_insert_context(
-            table,
-            names,
-            # Otherwise the client queries them each time, which takes as long as the insert.
-            column_types=self._column_types[table],
-            # Servers of 2026 collect inserts by default: a delay without gain here.
-            settings={"async_insert": 0},
-            column_oriented=True,
-            data=columns,
-        )
-        self._client.insert(context=context)
-
-
-def _sent_as(column: "ClickHouseType") -> "ClickHouseType":
-    """The type as which a column's values are sent: the client would make dictionaries of those of
-    low cardinality one by one, and ClickHouse makes them itself.
-    """
-    from clickhouse_connect.datatypes.registry import get_from_name
-
-    return get_from_name(re.sub(r"LowCardinality\((\w+)\)", r"\1", column.name))

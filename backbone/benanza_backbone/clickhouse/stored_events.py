@@ -25,7 +25,7 @@ from benanza_schemas.events import (
 )
 from benanza_schemas.layer import Precision
 
-_MODEL = """
+MODEL = """
 SELECT
     model_id, architecture_id, name, zoo, sha256, opset, batch, dims, quantised, tensor_parallel,
     layer_names
@@ -35,33 +35,33 @@ ORDER BY name
 LIMIT 1
 """
 
-_GRAPH = """
+GRAPH = """
 SELECT argMax(event_id, (stored_at, event_id)) AS event_id FROM architectures
 WHERE architecture_id = {architecture:String}
 """
 
-_LAYERS = """
+LAYERS = """
 SELECT
     name, op, domain, kind, fingerprint, flops, bytes, parameters, reason, least_flops,
-    least_weights
+    least_weights, least_fixed
 FROM architecture_layers FINAL
 WHERE architecture_id = {architecture:String}
 ORDER BY position
 """
 
-_EDGES = """
+EDGES = """
 SELECT source, target FROM architecture_edges FINAL
 WHERE architecture_id = {architecture:String}
 ORDER BY source, target
 """
 
-_GROUPS = """
+GROUPS = """
 SELECT fingerprint, rule, layers, flops, bytes, least_flops FROM architecture_groups FINAL
 WHERE architecture_id = {architecture:String}
 ORDER BY position
 """
 
-_SYSTEM = "SELECT * FROM systems FINAL WHERE system_id = {system:String}"
+SYSTEM = "SELECT * FROM systems FINAL WHERE system_id = {system:String}"
 
 MEASURED = """
     fingerprint, precision, measured_at, event_id, library, algorithm, layout, cache, minimum_us,
@@ -72,7 +72,7 @@ MEASURED = """
 """
 """The columns of which a measurement is made."""
 
-_MEASUREMENTS = f"""
+MEASUREMENTS = f"""
 SELECT {MEASURED}, environment FROM measurements FINAL
 WHERE system_id = {{system:String}}
   AND precision = {{precision:String}}
@@ -96,14 +96,14 @@ ORDER BY claim DESC, computed_at DESC, event_id DESC
 LIMIT 1
 """
 
-_PROFILED = """
+PROFILED = """
 SELECT DISTINCT model_id FROM models
 WHERE model_id IN {models:Array(String)}
   AND architecture_id IN
       (SELECT architecture_id FROM models WHERE model_id IN (SELECT model_id FROM profiles))
 """
 
-_PROFILES = """
+PROFILES = """
 SELECT * REPLACE ({model:String} AS model_id) FROM
 (
     SELECT * FROM profiles FINAL
@@ -118,7 +118,7 @@ SELECT * REPLACE ({model:String} AS model_id) FROM
 ORDER BY profiled_at DESC, event_id DESC
 """
 
-_PROFILE_CALLS = """
+PROFILE_CALLS = """
 SELECT
     event_id, name, op, layers, start_us, median_us, iqr_us,
     arrayZip(kernels.name, kernels.start_us, kernels.median_us) AS kernels
@@ -132,33 +132,33 @@ def stored_model(store: Store, model_id: str) -> ModelIngested:
     """The layers of a model in the store, under the first of its names. Raises `BenanzaError` as
     all queries do, and `LookupError` if there is no such model.
     """
-    model = next(iter(store.query(_MODEL, {"model": model_id})), None)
+    model = next(iter(store.query(MODEL, {"model": model_id})), None)
     if model is None:
         raise LookupError(f"there is no model {model_id} in the store")
     architecture = {"architecture": model["architecture_id"]}
     names = model.pop("layer_names")
     summaries: dict[LayerSummary, int] = {}
     layers = []
-    for position, row in enumerate(store.query(_LAYERS, architecture)):
+    for position, row in enumerate(store.query(LAYERS, architecture)):
         name = row.pop("name")
         summary = msgspec.convert(row, LayerSummary)
         summary_at = summaries.setdefault(summary, len(summaries))
         # A checkpoint that is not of this architecture names other layers, or fewer.
         layers.append(LayerUse(summary_at, names[position] if position < len(names) else name))
-    (graph,) = store.query(_GRAPH, architecture)
+    (graph,) = store.query(GRAPH, architecture)
     return ModelIngested(
         **model,
         event_id=graph["event_id"],
         summaries=tuple(summaries),
         layers=tuple(layers),
-        edges=tuple((row["source"], row["target"]) for row in store.query(_EDGES, architecture)),
-        groups=tuple(msgspec.convert(store.query(_GROUPS, architecture), list[Group])),
+        edges=tuple((row["source"], row["target"]) for row in store.query(EDGES, architecture)),
+        groups=tuple(msgspec.convert(store.query(GROUPS, architecture), list[Group])),
     )
 
 
 def stored_system(store: Store, system_id: str) -> SystemMeasured:
     """The newest measurement of a system's ceilings. Raises as `stored_model` does."""
-    row = next(iter(store.query(_SYSTEM, {"system": system_id})), None)
+    row = next(iter(store.query(SYSTEM, {"system": system_id})), None)
     if row is None:
         raise LookupError(f"there is no system {system_id} in the store")
     rates = (row[f"ceilings.{field}"] for field in ("name", "precision", "value", "iqr"))
@@ -179,7 +179,7 @@ def stored_measurements(
     first. The samples of a variant are its median alone.
     """
     rows = store.query(
-        _MEASUREMENTS,
+        MEASUREMENTS,
         {"architecture": architecture_id, "system": system.system_id, "precision": precision},
     )
     return measured_events(rows, system)
@@ -227,7 +227,7 @@ def profiled_models(store: Store, models: Sequence[str]) -> list[str]:
     """Those of these models that have a profile, or of whose architecture another one has, each
     once and in this order.
     """
-    profiled = {row["model_id"] for row in store.query(_PROFILED, {"models": list(models)})}
+    profiled = {row["model_id"] for row in store.query(PROFILED, {"models": list(models)})}
     return [model for model in dict.fromkeys(models) if model in profiled]
 
 
@@ -237,9 +237,9 @@ def stored_profiles(store: Store, model_id: str, *, failures: bool = False) -> l
     that failed counts only where none has a time, or, with `failures`, as any other does. Raises
     `BenanzaError` as all queries do.
     """
-    rows = store.query(_PROFILES, {"model": model_id, "failures": int(failures)})
+    rows = store.query(PROFILES, {"model": model_id, "failures": int(failures)})
     calls: dict[str, list[FrameworkCall]] = {row["event_id"]: [] for row in rows}
-    for row in store.query(_PROFILE_CALLS, {"events": list(calls)}):
+    for row in store.query(PROFILE_CALLS, {"events": list(calls)}):
         kernels = tuple(FrameworkKernel(*kernel) for kernel in row.pop("kernels"))
         of = row.pop("event_id")
         calls[of].append(FrameworkCall(**row | {"layers": tuple(row["layers"])}, kernels=kernels))

@@ -29,6 +29,15 @@ NUMBERS: Mapping[str, tuple[int | None, int | None]] = {
     "stat": (4, None), "statx": (332, 291), "sysinfo": (99, 179), "tgkill": (234, 131),
     "time": (201, None), "uname": (63, 160), "wait4": (61, 260), "write": (1, 64),
     "writev": (20, 66),
+    "add_key": (248, 217), "bpf": (321, 280), "execve": (59, 221), "execveat": (322, 281),
+    "fork": (57, None), "io_uring_enter": (426, 426), "io_uring_register": (427, 427),
+    "io_uring_setup": (425, 425), "clone3": (435, 435), "keyctl": (250, 219), "mount": (165, 40),
+    "perf_event_open": (298, 241), "pidfd_getfd": (438, 438), "pidfd_open": (434, 434),
+    "pidfd_send_signal": (424, 424), "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271), "ptrace": (101, 117), "request_key": (249, 218),
+    "rt_sigqueueinfo": (129, 138), "rt_tgsigqueueinfo": (297, 240), "setns": (308, 268),
+    "socketpair": (53, 199), "tkill": (200, 130), "umount2": (166, 39), "unshare": (272, 97),
+    "userfaultfd": (323, 282), "vfork": (58, None),
 }  # fmt: skip
 """Their numbers on x86-64 and on ARM64, where each exists, from the headers <asm/unistd_64.h> and
 <asm-generic/unistd.h>.
@@ -129,6 +138,32 @@ def rules_of_child(network: bool, process: int) -> Rules:
     itself = (ArgumentCheck(0, _ALL, (process,)),)
     threads = (ArgumentCheck(0, _NAMESPACES | _AS_OTHERS | _THREAD, (_THREAD,)),)
     return _rules(network) | {"clone": threads, "kill": itself, "tgkill": itself}
+
+
+_REACHING_OUT: Rules = dict.fromkeys(
+    """
+    add_key bind bpf connect io_uring_enter io_uring_register io_uring_setup keyctl mount
+    perf_event_open pidfd_getfd pidfd_open pidfd_send_signal process_vm_readv process_vm_writev
+    ptrace request_key rt_sigqueueinfo rt_tgsigqueueinfo setns socket socketpair tkill umount2
+    unshare userfaultfd
+    """.split(),
+    (),
+)
+"""Calls to the network and to other processes. Without io_uring, none is made in another way."""
+
+
+def forbidden_with_device() -> Rules:
+    """What a process may not do that uses a device, and compiles for it with other programs. All
+    that a driver may call isn't known, so these are the calls that are denied.
+    """
+    return _REACHING_OUT
+
+
+def forbidden_when_started(process: int) -> Rules:
+    """What it may not do besides, when it needs no other programs any more. It starts threads."""
+    rules = rules_of_child(False, process)
+    itself = {name: rules[name] for name in ("clone", "kill", "tgkill")}
+    return dict.fromkeys(["clone3", "execve", "execveat", "fork", "vfork"], ()) | itself
 
 
 def _rules(network: bool) -> dict[str, tuple[ArgumentCheck, ...]]:

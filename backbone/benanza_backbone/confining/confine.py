@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benanza_backbone.confining import landlock, seccomp
-from benanza_backbone.confining.calls import Rules, rules_of_child, rules_of_parent
+from benanza_backbone.confining.calls import (
+    Rules,
+    forbidden_when_started,
+    forbidden_with_device,
+    rules_of_child,
+    rules_of_parent,
+)
 from benanza_backbone.confining.system_calls import end_with_parent
 from benanza_backbone.worker.inside import limit_memory
 
@@ -17,6 +23,9 @@ MEMORY_BYTES = 4 << 30
 
 PRINTED_BYTES = 1 << 16
 """How long a file may become: a process writes none but what it prints."""
+
+COMPILED_BYTES = 1 << 28
+"""How long a file may become that a compiler writes."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +59,30 @@ def confine_alone(readable: Iterable[Path], memory_bytes: int) -> Confinement:
     starts no program, and takes so much memory for data. It may start threads.
     """
     return _confine(readable, False, memory_bytes, rules_of_child(False, os.getpid()))
+
+
+def confine_with_device(
+    readable: Iterable[Path], folder: Path, devices: Iterable[Path], memory_bytes: int
+) -> Confinement:
+    """Confines this process for good, and all that it starts, to reading what is below these paths,
+    to the devices, and to a folder of its own, in which compilers may write. It has no network.
+    """
+    limit_memory(memory_bytes)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (COMPILED_BYTES, COMPILED_BYTES))
+    if sys.platform != "linux":
+        return Confinement(files=False, calls=False)
+    files = landlock.restrict(readable, False, (folder,), devices)
+    return Confinement(files, seccomp.forbid(forbidden_with_device()))
+
+
+def confine_started(readable: Iterable[Path], devices: Iterable[Path]) -> None:
+    """Takes from such a process what it needed to begin: it writes no file any more, and starts no
+    program. It may start threads.
+    """
+    resource.setrlimit(resource.RLIMIT_FSIZE, (PRINTED_BYTES, PRINTED_BYTES))
+    if sys.platform == "linux":
+        landlock.restrict(readable, False, devices=devices)
+        seccomp.forbid(forbidden_when_started(os.getpid()))
 
 
 def _confine(

@@ -17,8 +17,10 @@ _VERSION = 1
 _PATH_BENEATH = 1
 
 _EXECUTE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 2, 1 << 3
+_WRITE_FILE, _IOCTL_DEVICE = 1 << 1, 1 << 15
 _READING = _EXECUTE | _READ_FILE | _READ_DIR
 _ON_FILES = _EXECUTE | _READ_FILE
+_ON_DEVICES = _READ_FILE | _WRITE_FILE | _IOCTL_DEVICE
 
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 5: 16}
 """How many rights there are from this version of the interface on; each is a bit."""
@@ -32,10 +34,16 @@ def version() -> int:
     return max(0, system_call(_CREATE_RULESET, None, 0, _VERSION))
 
 
-def restrict(readable: Iterable[Path], network: bool) -> bool:
+def restrict(
+    readable: Iterable[Path],
+    network: bool,
+    writable: Iterable[Path] = (),
+    devices: Iterable[Path] = (),
+) -> bool:
     """Leaves this thread, and what it starts, nothing of the file system but reading below these
-    paths, no abstract sockets and no signals to others than it starts; without `network`, also no
-    TCP; as far as the kernel knows these.
+    paths, anything below the folders `writable` and the use of the files `devices`; no abstract
+    sockets and no signals to others than it starts; without `network`, also no TCP; as far as the
+    kernel knows these.
 
     Returns False, and changes nothing, where the kernel has no Landlock. Files that are open stay
     open. Raises `OSError` if it should work and doesn't.
@@ -52,7 +60,11 @@ def restrict(readable: Iterable[Path], network: bool) -> bool:
     rules = _checked(system_call(_CREATE_RULESET, attributes, len(attributes), 0))
     try:
         for path in readable:
-            _allow_reading(rules, path)
+            _allow(rules, path, _READING if path.is_dir() else _ON_FILES)
+        for path in writable:
+            _allow(rules, path, files)
+        for path in devices:
+            _allow(rules, path, _ON_DEVICES & files)
         no_new_privileges()
         _checked(system_call(_RESTRICT_SELF, rules, 0))
     finally:
@@ -60,13 +72,12 @@ def restrict(readable: Iterable[Path], network: bool) -> bool:
     return True
 
 
-def _allow_reading(rules: int, path: Path) -> None:
+def _allow(rules: int, path: Path, rights: int) -> None:
     try:
         opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
         return  # What isn't there needs no right.
     try:
-        rights = _READING if path.is_dir() else _ON_FILES
         _checked(
             system_call(_ADD_RULE, rules, _PATH_BENEATH, struct.pack("=Qi", rights, opened), 0)
         )

@@ -8,6 +8,12 @@ from pathlib import Path
 _SYSTEM = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
 _HARDWARE = ("/sys/devices/system/cpu", "/proc/cpuinfo", "/proc/meminfo")
 
+_DRIVER = (
+    "/usr", "/opt", "/bin", "/sys", "/etc/ld.so.cache", "/etc/ld.so.conf", "/proc/self",
+    "/proc/driver", "/proc/devices", "/proc/cpuinfo", "/proc/meminfo", "/proc/modules", "/proc/sys",
+    "/proc/version", "/proc/stat",
+)  # fmt: skip
+
 _NAMES = (
     "/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/host.conf", "/etc/gai.conf",
     "/etc/services", "/etc/protocols", "/etc/localtime", "/etc/passwd",
@@ -33,6 +39,18 @@ def of_program() -> Iterator[Path]:
     folders = [Path(folder) for folder in (*sys.path, sys.prefix, sys.base_prefix) if folder]
     system = map(Path, (*_SYSTEM, *_HARDWARE))
     return (path for path in (*folders, *system) if path != Path("/"))
+
+
+def of_device() -> Iterator[Path]:
+    """What CUDA's driver and its compilers read."""
+    return map(Path, _DRIVER)
+
+
+def devices() -> Iterator[Path]:
+    """The files of the machine's NVIDIA GPUs, and those that any program uses."""
+    yield from Path("/dev").glob("nvidia*")
+    yield from Path("/dev/nvidia-caps").glob("*")
+    yield from (Path("/dev/null"), Path("/dev/zero"), Path("/dev/urandom"))
 
 
 def of_network() -> Iterator[Path]:

@@ -15,6 +15,7 @@ import errno
 import os
 import platform
 import struct
+from collections.abc import Callable
 
 from benanza_backbone.confining.calls import NUMBERS, ArgumentCheck, Rules
 from benanza_backbone.confining.system_calls import no_new_privileges, system_call
@@ -51,11 +52,20 @@ def restrict(rules: Rules) -> bool:
 
     Returns False, and changes nothing, where the kernel or the architecture isn't supported.
     """
+    return _filtered(program, rules)
+
+
+def forbid(rules: Rules) -> bool:
+    """As `restrict`, but leaves all system calls except those of `program_without`."""
+    return _filtered(program_without, rules)
+
+
+def _filtered(made: Callable[[str, Rules], bytes], rules: Rules) -> bool:
     machine = platform.machine()
     if machine not in AUDIT:
         return False
     no_new_privileges()
-    code = program(machine, rules)
+    code = made(machine, rules)
     instructions = ctypes.create_string_buffer(code, len(code))
     described = _Program(len(code) // 8, ctypes.cast(instructions, ctypes.c_void_p))
     number = NUMBERS["seccomp"][_COLUMN[machine]]
@@ -70,7 +80,32 @@ def program(machine: str, rules: Rules) -> bytes:
     """The filter that allows these calls on `x86_64` or `aarch64`, and none by the numbers of
     another architecture.
     """
-    steps = [
+    steps = _of_architecture(machine)
+    for name, checks in rules.items():
+        number = NUMBERS[name][_COLUMN[machine]]
+        if number is not None:
+            decision = [*(step for check in checks for step in _checked(check)), _ALLOWED]
+            steps += [(_JUMP_IF_EQUAL, 0, len(decision), number), *decision]
+    return _packed([*steps, *_DENIED])
+
+
+def program_without(machine: str, rules: Rules) -> bytes:
+    """The filter that allows all calls but these, and these only where all checks hold, of which
+    a call without any is never allowed; none by the numbers of another architecture.
+    """
+    steps = _of_architecture(machine)
+    for name, checks in rules.items():
+        number = NUMBERS[name][_COLUMN[machine]]
+        if number is not None:
+            tests = [step for check in checks for step in _checked(check)]
+            decision = [*tests, _ALLOWED] if checks else _DENIED
+            steps += [(_JUMP_IF_EQUAL, 0, len(decision), number), *decision]
+    return _packed([*steps, _ALLOWED])
+
+
+def _of_architecture(machine: str) -> list[_Step]:
+    """Denies the calls of others, and leaves the number of the call to be looked at."""
+    return [
         (_LOAD_WORD, 0, 0, _ARCHITECTURE_AT),
         (_JUMP_IF_EQUAL, 1, 0, AUDIT[machine]),
         (_RETURN, 0, 0, DENY),
@@ -78,20 +113,18 @@ def program(machine: str, rules: Rules) -> bytes:
         (_JUMP_IF_AT_LEAST, 0, 1, _X32_FROM),
         (_RETURN, 0, 0, DENY),
     ]
-    for name, checks in rules.items():
-        number = NUMBERS[name][_COLUMN[machine]]
-        if number is not None:
-            decision = [*(step for check in checks for step in _checked(check)), _ALLOWED]
-            steps += [(_JUMP_IF_EQUAL, 0, len(decision), number), *decision]
-    steps += [
-        (_JUMP_IF_AT_LEAST, 0, 1, NEW_FROM),
-        (_RETURN, 0, 0, LACK),
-        (_RETURN, 0, 0, DENY),
-    ]
+
+
+def _packed(steps: list[_Step]) -> bytes:
     return b"".join(struct.pack("=HBBI", *step) for step in steps)
 
 
 _ALLOWED: _Step = (_RETURN, 0, 0, ALLOW)
+_DENIED: list[_Step] = [
+    (_JUMP_IF_AT_LEAST, 0, 1, NEW_FROM),
+    (_RETURN, 0, 0, LACK),
+    (_RETURN, 0, 0, DENY),
+]
 
 
 def _checked(check: ArgumentCheck) -> list[_Step]:

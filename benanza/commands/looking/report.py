@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 from benanza.commands.options import (
+    FiniteNumber,
     KnownModel,
-    Price,
     data_option,
     dim_filter_option,
     precision_filter_option,
@@ -29,7 +29,7 @@ from benanza_schemas.layer import Precision
 )
 @click.option(
     "--price-per-hour",
-    type=Price(min_open=True),
+    type=FiniteNumber(min_open=True),
     help="What an hour of the device costs: the report then says what samples cost.",
 )
 @click.option(

@@ -3,6 +3,7 @@
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +13,9 @@ from benanza.render.status import print_status
 from benanza.render.table import console
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
+
+if TYPE_CHECKING:
+    from benanza.operating.status import NamedModel
 
 
 @click.command()
@@ -46,21 +50,24 @@ def status(
       benanza status resnet50.onnx --trace resnet50.json
       BENANZA_KAFKA=localhost:9092 benanza status --format json
     """
+    from benanza.operating.status import NamedModel
     from benanza.operating.status import status as find_status
+    from benanza_ingest.limits import limits_of
 
     if trace is not None and not model:
         raise click.UsageError("--trace is of a MODEL: name one", ctx)
     settings = settings_of(data)
-    state = find_status(settings, model)
+    named = NamedModel(model, limits_of(settings)) if model else None
+    state = find_status(settings, named)
     if output == "json":
         print_json(state)
     else:
         print_status(console(sys.stdout), state)
-    if trace is not None:
-        _write_traces(trace, settings, model)
+    if trace is not None and named is not None:
+        _write_traces(trace, settings, named)
 
 
-def _write_traces(path: Path, settings: Settings, model: str) -> None:
+def _write_traces(path: Path, settings: Settings, model: "NamedModel") -> None:
     from benanza.operating.traces import traces_of
     from benanza.render.load.trace import service_line
     from benanza.spans.output import TraceOutput

@@ -11,6 +11,7 @@ from click.core import ParameterSource
 from benanza.commands.options import (
     FAILED,
     PARTIAL,
+    FiniteNumber,
     Format,
     Model,
     data_option,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 BESIDE_SPEC = {"spec", "record", "trace", "data", "output"}
 """Options that a specification doesn't have."""
 
-_POSITIVE = click.FloatRange(min=0, min_open=True)
+_POSITIVE = FiniteNumber(min_open=True)
 
 
 @click.command()
@@ -62,6 +63,13 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
     metavar="NAME",
     help="What runs the model: onnxruntime, openvino, pytorch, or one that another package brings.",
     show_default=True,
+)
+@click.option(
+    "--configuration",
+    default="",
+    metavar="NAME",
+    help="What is set in it, as `benanza profile --all-configurations` names it; by default "
+    "nothing is.",
 )
 @click.option(
     "--scenario",
@@ -94,7 +102,7 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
 )
 @click.option(
     "--max-wait-ms",
-    type=click.FloatRange(min=0),
+    type=FiniteNumber(),
     default=2.0,
     help="For so long the server waits for a batch to fill.",
     show_default=True,
@@ -138,6 +146,7 @@ def evaluate(
     record: Path | None,
     trace: Path | None,
     framework: str,
+    configuration: str,
     scenario: Scenario,
     precision: Precision,
     duration_s: float,
@@ -173,6 +182,7 @@ def evaluate(
       benanza evaluate model.onnx --scenario server --limit-ms 15
       benanza evaluate model.onnx --scenario server --rate 200 --max-batch 16
       benanza evaluate model.onnx --scenario offline --framework openvino
+      benanza evaluate model.onnx --framework pytorch --configuration 'CUDA graph'
       benanza evaluate model.onnx --scenario multi-stream --format json
       benanza evaluate model.onnx --trace model.json
       benanza evaluate --spec pipeline.toml --record recorded.toml
@@ -190,6 +200,7 @@ def evaluate(
     request = EvaluationRequest(
         model=model,
         framework=framework,
+        configuration=configuration,
         precision=precision,
         scenario=scenario,
         dims=dict(dims),

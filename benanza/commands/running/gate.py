@@ -10,6 +10,7 @@ import click
 from benanza.commands.options import (
     FAILED,
     PARTIAL,
+    FiniteNumber,
     Format,
     KnownModel,
     Time,
@@ -21,6 +22,7 @@ from benanza.commands.options import (
     print_json,
 )
 from benanza.commands.startup import settings_of
+from benanza.gating.baseline import InRevision
 from benanza.render.answers.gate import print_gate
 from benanza.render.progress import progress_on
 from benanza.render.table import console
@@ -32,36 +34,45 @@ STATUSES = {"fails": FAILED, "unknown": PARTIAL}
 
 
 class Baseline(click.ParamType):
-    """A file of `benanza gate --format json`, or a time."""
+    """A file of `benanza gate --format json`, such a file in a revision, or a time."""
 
-    name = "FILE|TIME"
+    name = "FILE|REV:FILE|TIME"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Path | datetime:
-        """A file that is there as its path; anything else has to be a time."""
-        if isinstance(value, Path | datetime):
+    ) -> Path | InRevision | datetime:
+        """A file that is there as its path; else a time, or with a colon a file in a revision."""
+        if isinstance(value, Path | InRevision | datetime):
             return value
         if Path(value).exists():
             return Path(value)
         try:
             return Time().convert(value, param, ctx)
         except click.BadParameter:
-            self.fail(f"{value!r} is no file that is there, and no time", param, ctx)
+            revision, _, file = value.partition(":")
+            if revision and file:
+                return InRevision(value)
+            self.fail(
+                f"{value!r} is no file that is there, and no time; of a Git revision name the "
+                f"document in it: {value}:gate.json",
+                param,
+                ctx,
+            )
 
 
 @click.command()
 @click.argument("models", type=KnownModel(), nargs=-1, required=True, metavar="MODEL...")
 @click.option(
     "--max-ratio",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteNumber(min_open=True),
     help="Fails where a run takes more than so many times as long as the model's bound.",
 )
 @click.option(
     "--no-slower-than",
     type=Baseline(),
     help="Fails where a run takes longer than before: than in a file that --format json printed, "
-    "or than the last one that was stored by a time such as 2026-11-21T12:00.",
+    "which may be one of a Git revision such as main:gate.json, or than the last one that was "
+    "stored by a time such as 2026-11-21T12:00.",
 )
 @click.option(
     "--stored",
@@ -91,7 +102,7 @@ def gate(
     *,
     models: tuple[str, ...],
     max_ratio: float | None,
-    no_slower_than: Path | datetime | None,
+    no_slower_than: Path | InRevision | datetime | None,
     stored: bool,
     framework: str,
     junit: Path | None,
@@ -115,6 +126,7 @@ def gate(
       benanza gate model.onnx --max-ratio 1.3 --junit gate.xml
       benanza gate model.onnx --max-ratio 2 --format json > main.json
       benanza gate model.onnx --no-slower-than main.json
+      benanza gate model.onnx --no-slower-than HEAD~1:gate.json
       benanza gate model.onnx --stored --max-ratio 1.3 --precision fp16
     """
     from benanza.gating.gate import GateLimits

@@ -35,11 +35,12 @@ def solve(*, task: Path, kernel: Path, author: str, data: Path | None, output: F
     """Tries a kernel for a task, which may move bounds.
 
     TASK is a folder that benanza tasks wrote. KERNEL is a module of Python with a function `run`, a
-    shared library (.so), or a file of C (.c), which cc compiles. It runs in a process that can
-    reach neither files nor the network. If its results are right each time, it becomes a variant of
-    the layer on this system: the bounds of all models that have the layer may fall, and benanza
-    history says by whom. If not, it says what is wrong with it, and nothing changes. benanza import
-    --undo KERNEL takes a solution back. Kernels for GPUs can't be tried yet.
+    shared library (.so), or a file of C (.c), which cc compiles, for a CPU; for a GPU a module that
+    uses CuPy or Triton, a shared library, or a file of CUDA C++ (.cu), which nvcc compiles. It runs
+    in a process that can reach neither files nor the network. If its results are right each time,
+    it becomes a variant of the layer on this system: the bounds of all models that have the layer
+    may fall, and benanza history says by whom. If not, it says what is wrong with it, and nothing
+    changes. benanza import --undo KERNEL takes a solution back.
 
     \b
     Examples:

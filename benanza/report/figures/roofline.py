@@ -45,7 +45,9 @@ def roofline(reported: ReportedBound) -> go.Figure:
                 hoverinfo="text",
             )
     figure.update_xaxes(title="operations a byte (FLOP/B)", type="log", tickformat="~g", dtick=1)
-    figure.update_yaxes(type="log", tickformat="~s", ticksuffix="FLOP/s", dtick=1)
+    powers = [10.0**power for power in range(21)]
+    said = [amount(power, "FLOP/s") for power in powers]
+    figure.update_yaxes(type="log", tickvals=powers, ticktext=said)
     figure.update_layout(height=440)
     return styled(figure)
 

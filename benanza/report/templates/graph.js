@@ -83,7 +83,7 @@ function curve(points) {
 
 function arrowHead(id, kind) {
   const marker = drawing("marker", { id, class: kind, viewBox: "0 0 8 8", refX: 7, refY: 4,
-    markerWidth: 7, markerHeight: 7, orient: "auto" });
+    markerWidth: 10, markerHeight: 10, markerUnits: "userSpaceOnUse", orient: "auto" });
   marker.append(drawing("path", { d: "M0,0L8,4L0,8z" }));
   return marker;
 }

@@ -33,6 +33,45 @@ function fileName(...parts) {
   return parts.join("-").replace(/[^\w.-]+/g, "-");
 }
 
+// Zooms and moves a figure over time by the wheel and by keys, once a reader has chosen it: until
+// then the wheel scrolls the page.
+function moveInTime(drawn) {
+  const axis = drawn._fullLayout.xaxis;
+  const all = [...axis.range];
+  const show = (range) => Plotly.relayout(drawn, { "xaxis.range": range });
+  const zoom = (factor, at = 0.5) => {
+    const [from, to] = axis.range;
+    const wide = Math.min((to - from) * factor, all[1] - all[0]);
+    const start = from + (to - from) * at - wide * at;
+    move(0, [start, start + wide]);
+  };
+  const move = (part, [from, to] = axis.range) => {
+    const wide = to - from;
+    const start = Math.max(all[0], Math.min(from + part * wide, all[1] - wide));
+    show([start, start + wide]);
+  };
+  const keys = {
+    w: () => zoom(0.7), "+": () => zoom(0.7), s: () => zoom(1 / 0.7), "-": () => zoom(1 / 0.7),
+    a: () => move(-0.2), arrowleft: () => move(-0.2), d: () => move(0.2), arrowright: () => move(0.2),
+    0: () => show(all), home: () => show(all),
+  };
+  drawn.tabIndex = 0;
+  drawn.addEventListener("pointerdown", () => drawn.focus({ preventScroll: true }));
+  drawn.addEventListener("keydown", (event) => {
+    const action = keys[event.key.toLowerCase()];
+    if (!action || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    action();
+  });
+  drawn.addEventListener("wheel", (event) => {
+    if (document.activeElement !== drawn) return;
+    event.preventDefault();
+    const { left } = drawn.getBoundingClientRect();
+    const at = (event.clientX - left - axis._offset) / axis._length;
+    zoom(event.deltaY < 0 ? 0.8 : 1.25, Math.max(0, Math.min(1, at)));
+  }, { passive: false });
+}
+
 async function drawFigure(place, figure, name, showCall) {
   await library("plotly");
   const drawn = place.querySelector(".drawn");
@@ -47,6 +86,7 @@ async function drawFigure(place, figure, name, showCall) {
     const number = event.points[0].customdata;
     if (typeof number === "number") showCall(number);
   });
+  if (name.endsWith("timeline") || name.endsWith("memory")) moveInTime(drawn);
   const buttons = ["png", "svg"].map((format) => {
     const button = element("button", { type: "button" }, `Save ${format.toUpperCase()}`);
     button.addEventListener("click", () => Plotly.downloadImage(drawn, { format, filename: name }));

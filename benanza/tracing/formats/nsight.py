@@ -9,7 +9,7 @@ Source: https://docs.nvidia.com/nsight-systems/UserGuide/index.html.
 import json
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -34,6 +34,8 @@ _PUSHED = 59
 _PROCESS = "{0} & -16777216"
 """A process's id: that of a thread has the thread's number in its lowest 24 bits."""
 
+_OF_DEVICE = {"globalPid": "0", "correlationId": "NULL", "deviceId": "0"}
+
 _COPIES = {1: "Memcpy HtoD", 2: "Memcpy DtoH", 8: "Memcpy DtoD", 10: "Memcpy PtoP"}
 
 _DETAILS = re.compile(r", (?:seq|op_id|sizes|input_op_ids) = .*", re.DOTALL)
@@ -41,31 +43,56 @@ _DETAILS = re.compile(r", (?:seq|op_id|sizes|input_op_ids) = .*", re.DOTALL)
 
 _SHAPES = re.compile(r", sizes = (\[.*?\])(?:, input_op_ids = |$)", re.DOTALL)
 
+_VIEWS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "ranges": (
+        "NVTX_EVENTS",
+        {"globalTid": "0", "eventType": f"{_PUSHED}", "text": "NULL", "textId": "NULL"},
+    ),
+    "launches": (
+        "CUPTI_ACTIVITY_KIND_RUNTIME",
+        {"globalTid": "0", "correlationId": "NULL", "nameId": "NULL"},
+    ),
+    "kernels": (
+        "CUPTI_ACTIVITY_KIND_KERNEL",
+        {**_OF_DEVICE, "demangledName": "NULL", "shortName": "NULL", "graphNodeId": "NULL"},
+    ),
+    "copies": (
+        "CUPTI_ACTIVITY_KIND_MEMCPY",
+        {**_OF_DEVICE, "copyKind": "0", "graphNodeId": "NULL"},
+    ),
+    "fills": ("CUPTI_ACTIVITY_KIND_MEMSET", {**_OF_DEVICE, "graphNodeId": "NULL"}),
+    "graphs": ("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", {**_OF_DEVICE, "graphId": "NULL"}),
+}
+"""What is read, by a name of its own: the table, and its columns besides the start and the end,
+each with what stands for it in versions that lack it.
+"""
+
+_TIMES = ("start", "end")
+
 _RANGES = f"""
-SELECT globalTid, start, "end", coalesce(text, (SELECT value FROM StringIds WHERE id = textId))
-FROM NVTX_EVENTS WHERE eventType = {_PUSHED} AND "end" IS NOT NULL
-ORDER BY globalTid, start, "end" DESC
+SELECT globalTid, start, coalesce("end", (SELECT max("end") FROM launches), start),
+    coalesce(text, (SELECT value FROM StringIds WHERE id = textId))
+FROM ranges WHERE eventType = {_PUSHED} ORDER BY 1, 2, 3 DESC
 """
+"""A range that hadn't ended when the report did is taken to end with the last call."""
 
-_LAUNCHES = f"""
-SELECT globalTid, {_PROCESS.format("globalTid")} AS process, correlationId, start, "end",
+_LAUNCHES = """
+SELECT globalTid, {process} AS process, correlationId, start, "end",
     (SELECT value FROM StringIds WHERE id = nameId)
-FROM CUPTI_ACTIVITY_KIND_RUNTIME ORDER BY globalTid, start
+FROM launches ORDER BY globalTid, start
 """
 
-_KERNELS = f"""
-SELECT {_PROCESS.format("globalPid")}, correlationId, deviceId, start, "end",
-    (SELECT value FROM StringIds WHERE id = demangledName)
-FROM CUPTI_ACTIVITY_KIND_KERNEL
+_ACTIVITIES = """
+SELECT {process}, correlationId, deviceId, start, "end", {what}, {in_graph} FROM {view}
 """
 
-_MEMORY = """
-SELECT {process}, correlationId, deviceId, start, "end", {what} FROM CUPTI_ACTIVITY_KIND_{table}
-"""
+_IS_NODE = "graphNodeId IS NOT NULL AND graphNodeId != 0"
+
+_NAME_OF_KERNEL = "(SELECT value FROM StringIds WHERE id = coalesce(demangledName, shortName))"
 
 
 def nsight_devices(path: Path) -> tuple[str, ...]:
-    """The names of the GPUs of a report."""
+    """The names of the GPUs of a report. Raises `BenanzaError` if it is none."""
     with _opened(path) as database:
         if "TARGET_INFO_GPU" not in _tables(database):
             return ()
@@ -77,17 +104,55 @@ def nsight_events(path: Path, dtype: str = "") -> Iterator[Event]:
     `BenanzaError` if it is none, or can't be read.
     """
     with _opened(path) as database:
-        tables = _tables(database)
-        yield from _operators(database, tables, dtype)
-        yield from _activities(database, tables)
+        told_apart = _make_views(path, database)
+        yield from _operators(database, dtype)
+        yield from _activities(database, told_apart)
 
 
-def _operators(database: sqlite3.Connection, tables: frozenset[str], dtype: str) -> Iterator[Event]:
-    if "NVTX_EVENTS" in tables:
-        for number, (thread, start, end, text) in enumerate(database.execute(_RANGES), start=1):
-            name = _DETAILS.sub("", text or "range")
-            inputs = _inputs(text or "", dtype)
-            yield HostOperator(number, str(thread), start / _NS, (end - start) / _NS, name, inputs)
+def _make_views(path: Path, database: sqlite3.Connection) -> bool:
+    """Makes views of what is read, whatever the version calls it. Returns whether processes can be
+    told apart.
+    """
+    tables, lacking = _tables(database), []
+    if not any(_newest(tables, base) for base, _ in _VIEWS.values()):
+        raise BenanzaError(
+            f"{path} has no table of Nsight Systems; say: nsys export --type sqlite REPORT"
+        )
+    for view, (base, columns) in _VIEWS.items():
+        table = _newest(tables, base)
+        there = _columns(database, table) if table else frozenset()
+        for column in _TIMES:
+            if table and column not in there:
+                raise BenanzaError(
+                    f"{path} is of a version of Nsight Systems that isn't known: {table} has no "
+                    f"column {column}; export it with another version"
+                )
+        told = [
+            f'"{name}"' if name in there else f'{no} AS "{name}"' for name, no in columns.items()
+        ]
+        times = [f'"{name}"' if table else f'0 AS "{name}"' for name in _TIMES]
+        source = f'FROM "{table}"' if table else "WHERE FALSE"
+        database.execute(f"CREATE TEMP VIEW {view} AS SELECT {', '.join([*times, *told])} {source}")
+        lacking += [
+            table for name in ("globalTid", "globalPid") if name in columns.keys() - there and table
+        ]
+    if "StringIds" not in tables:
+        database.execute("CREATE TEMP VIEW StringIds AS SELECT 0 AS id, '' AS value WHERE FALSE")
+    return not lacking
+
+
+def _newest(tables: frozenset[str], base: str) -> str | None:
+    """The table of this name, or of it and a version behind it."""
+    versions = (re.fullmatch(rf"{base}(?:_V(\d+))?", name) for name in tables)
+    found = [(int(match[1] or 0), match[0]) for match in versions if match]
+    return max(found)[1] if found else None
+
+
+def _operators(database: sqlite3.Connection, dtype: str) -> Iterator[Event]:
+    for number, (thread, start, end, text) in enumerate(database.execute(_RANGES), start=1):
+        name = _DETAILS.sub("", text or "range")
+        inputs = _inputs(text or "", dtype)
+        yield HostOperator(number, str(thread), start / _NS, (end - start) / _NS, name, inputs)
 
 
 def _inputs(text: str, dtype: str) -> TracedInputs | None:
@@ -103,26 +168,30 @@ def _inputs(text: str, dtype: str) -> TracedInputs | None:
     return TracedInputs(shapes, dtypes, shapes_alone=True)
 
 
-def _activities(database: sqlite3.Connection, tables: frozenset[str]) -> Iterator[Event]:
+def _activities(database: sqlite3.Connection, told_apart: bool) -> Iterator[Event]:
     """Launches, each with the range in which it began, and what they started."""
+    of_thread, of_activity = (
+        _PROCESS.format(column) if told_apart else "0" for column in ("globalTid", "globalPid")
+    )
     database.execute("CREATE TEMP TABLE started (process, correlation, operator)")
-    if "CUPTI_ACTIVITY_KIND_RUNTIME" in tables:
-        ranges = _Ranges(database if "NVTX_EVENTS" in tables else None)
-        for thread, process, correlation, start, end, name in database.execute(_LAUNCHES):
-            operator = ranges.around(thread, start)
-            if operator is not None:
-                row = (process, correlation, operator)
-                database.execute("INSERT INTO started VALUES (?, ?, ?)", row)
-            duration_us = (end - start) / _NS
-            yield Launch(f"{process} {correlation}", start / _NS, duration_us, _api(name))
+    ranges = _Ranges(database)
+    launches = database.execute(_LAUNCHES.format(process=of_thread))
+    for thread, process, correlation, start, end, name in launches:
+        operator = ranges.around(thread, start)
+        if operator is not None:
+            row = (process, correlation, operator)
+            database.execute("INSERT INTO started VALUES (?, ?, ?)", row)
+        duration_us = (end - start) / _NS
+        yield Launch(f"{process} {correlation}", start / _NS, duration_us, _api(name))
     database.execute("CREATE INDEX temp.started_by ON started (process, correlation)")
-    for kind, query in _on_gpu(tables):
-        for process, correlation, device, start, end, what in database.execute(query):
+    for kind, view, what, in_graph in _ON_GPU:
+        query = _ACTIVITIES.format(process=of_activity, what=what, in_graph=in_graph, view=view)
+        for process, correlation, device, start, end, said, is_node in database.execute(query):
             operator = database.execute(
                 "SELECT operator FROM started WHERE process = ? AND correlation = ?",
                 (process, correlation),
             ).fetchone()
-            name = _name(kind, what)
+            name = _name(kind, said)
             yield DeviceActivity(
                 kind_of_kernel(name) if kind == "kernel" else kind,
                 name,
@@ -131,14 +200,15 @@ def _activities(database: sqlite3.Connection, tables: frozenset[str]) -> Iterato
                 (end - start) / _NS,
                 f"{process} {correlation}",
                 operator and operator[0],
+                bool(is_node),
             )
 
 
 class _Ranges:
     """The innermost range of a thread at moments that ascend within each thread."""
 
-    def __init__(self, database: sqlite3.Connection | None) -> None:
-        rows = enumerate(database.execute(_RANGES), start=1) if database else iter(())
+    def __init__(self, database: sqlite3.Connection) -> None:
+        rows = enumerate(database.execute(_RANGES), start=1)
         self._rows = ((thread, start, end, number) for number, (thread, start, end, _) in rows)
         self._next = next(self._rows, None)
         self._thread: int | None = None
@@ -161,22 +231,23 @@ def _unended(ranges: list[tuple[int, int]], moment: int) -> list[tuple[int, int]
     return [(end, number) for end, number in ranges if end >= moment]
 
 
-def _on_gpu(tables: frozenset[str]) -> Iterator[tuple[ActivityKind, str]]:
-    if "CUPTI_ACTIVITY_KIND_KERNEL" in tables:
-        yield "kernel", _KERNELS
-    process = _PROCESS.format("globalPid")
-    if "CUPTI_ACTIVITY_KIND_MEMCPY" in tables:
-        yield "copy", _MEMORY.format(process=process, what="copyKind", table="MEMCPY")
-    if "CUPTI_ACTIVITY_KIND_MEMSET" in tables:
-        yield "fill", _MEMORY.format(process=process, what="0", table="MEMSET")
-    if "CUPTI_ACTIVITY_KIND_GRAPH_TRACE" in tables:
-        yield "graph", _MEMORY.format(process=process, what="0", table="GRAPH_TRACE")
+_ON_GPU: tuple[tuple[ActivityKind, str, str, str], ...] = (
+    ("kernel", "kernels", _NAME_OF_KERNEL, _IS_NODE),
+    ("copy", "copies", "copyKind", _IS_NODE),
+    ("fill", "fills", "NULL", _IS_NODE),
+    ("graph", "graphs", "graphId", "TRUE"),
+)
+"""What a GPU did: its kind, the view that has it, what of it names it, and whether it was in a CUDA
+graph.
+"""
 
 
-def _name(kind: ActivityKind, what: int | str) -> str:
+def _name(kind: ActivityKind, said: int | str | None) -> str:
     if kind == "copy":
-        return _COPIES.get(int(what), "Memcpy")
-    return {"fill": "Memset", "graph": "CUDA graph"}.get(kind, str(what))
+        return _COPIES.get(int(said or 0), "Memcpy")
+    if kind == "graph":
+        return "CUDA graph" if said is None else f"CUDA graph {said}"
+    return "Memset" if kind == "fill" else str(said or "kernel")
 
 
 def _api(name: str | None) -> str:
@@ -187,6 +258,10 @@ def _api(name: str | None) -> str:
 def _tables(database: sqlite3.Connection) -> frozenset[str]:
     rows = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
     return frozenset(name for (name,) in rows)
+
+
+def _columns(database: sqlite3.Connection, table: str) -> frozenset[str]:
+    return frozenset(name for _, name, *_ in database.execute(f'PRAGMA table_info("{table}")'))
 
 
 @contextmanager

@@ -15,6 +15,9 @@ from benanza_backbone.errors import BenanzaError
 TraceFormat = Literal["PyTorch", "ONNX Runtime", "Nsight Systems"]
 
 
+REPORTS = frozenset((".nsys-rep", ".qdrep"))
+"""How reports of Nsight Systems end that nothing else can read."""
+
 NOT_AS_WRITTEN = "not as a profiler writes them"
 NEGATIVE = "with a negative duration"
 
@@ -41,6 +44,8 @@ def read_trace(path: Path, dtype: str = "") -> Trace:
             begin = file.read(len(MAGIC))
     except OSError as error:
         raise BenanzaError(f"{path} can't be read: {error.strerror}; name a trace") from error
+    if path.suffix in REPORTS:
+        raise BenanzaError(f"{path} is to be exported: nsys export --type sqlite {path.name}")
     left_out: Counter[str] = Counter()
     if begin == MAGIC:
         events = _events(_checked(path, nsight_events(path, dtype)), _same, left_out)

@@ -14,8 +14,8 @@ CUDA graph whose parts the trace lacks.
 COLLECTIVES = ("nccl", "rccl")
 """Begin the names of kernels of libraries for collectives, in lower case."""
 
-GRAPH_LAUNCHES = ("cudaGraphLaunch", "cuGraphLaunch")
-"""Begin the names of calls that start a CUDA graph."""
+GRAPH_LAUNCHES = ("cudaGraphLaunch", "cuGraphLaunch", "hipGraphLaunch")
+"""Begin the names of calls that start a graph of CUDA, or of HIP."""
 
 _GENERATED = re.compile(r"triton_|(?:graph_\d+_)?cpp_fused_")
 
@@ -70,7 +70,8 @@ class Launch(NamedTuple):
 
 class DeviceActivity(NamedTuple):
     """What a GPU did, and when. `correlation` is that of the call that started it, `operator` the
-    identity of the operator that did; each `None` if the trace doesn't say.
+    identity of the operator that did; each `None` if the trace doesn't say. `in_graph` is whether
+    the trace says that it was part of a CUDA graph.
     """
 
     kind: ActivityKind
@@ -80,6 +81,7 @@ class DeviceActivity(NamedTuple):
     us: float
     correlation: str | None
     operator: int | None
+    in_graph: bool = False
 
 
 Event = HostOperator | Launch | DeviceActivity

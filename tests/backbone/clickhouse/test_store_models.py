@@ -9,6 +9,7 @@ import pytest
 
 from benanza_backbone.clickhouse.rows import PARTS_OF_ARCHITECTURES, rows
 from benanza_backbone.clickhouse.store import Store
+from benanza_backbone.clickhouse.writing import EventWriter
 from benanza_schemas.events import ModelIngested, event_id
 from tests.backbone.sample_events import MODEL, MODEL_ID
 
@@ -122,16 +123,16 @@ def test_an_insert_that_broke_off_is_made_whole_by_the_next(
     store: Store, monkeypatch: pytest.MonkeyPatch, table: str
 ) -> None:
     store.insert([LESS, OTHER])
-    insert = Store._insert
+    insert = EventWriter.insert_columns
 
-    def broken(self: Store, into: str, *rest: Any) -> None:
+    def broken(self: EventWriter, into: str, *rest: Any) -> None:
         if into == table:
             raise OSError("the line is cut")
         insert(self, into, *rest)
 
     for event in (MODEL, LESS):
         with monkeypatch.context() as patch:
-            patch.setattr(Store, "_insert", broken)
+            patch.setattr(EventWriter, "insert_columns", broken)
             if rows(event)[table]:
                 with pytest.raises(OSError, match="cut"):
                     store.insert([event])

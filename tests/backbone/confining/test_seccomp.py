@@ -5,8 +5,23 @@ import subprocess
 
 import pytest
 
-from benanza_backbone.confining.calls import NUMBERS, Rules, rules_of_child, rules_of_parent
-from benanza_backbone.confining.seccomp import ALLOW, AUDIT, DENY, LACK, NEW_FROM, program
+from benanza_backbone.confining.calls import (
+    NUMBERS,
+    Rules,
+    forbidden_when_started,
+    forbidden_with_device,
+    rules_of_child,
+    rules_of_parent,
+)
+from benanza_backbone.confining.seccomp import (
+    ALLOW,
+    AUDIT,
+    DENY,
+    LACK,
+    NEW_FROM,
+    program,
+    program_without,
+)
 from tests.backbone.confining.bpf import decision
 from tests.skipping.programs import need_program
 
@@ -61,6 +76,32 @@ def test_the_numbers_of_another_architecture_are_denied(machine: str) -> None:
 
 
 @pytest.mark.parametrize("machine", MACHINES)
+def test_a_process_with_a_device_may_do_what_is_not_denied(machine: str) -> None:
+    """Once it has started, it starts threads and nothing else."""
+    compiling = program_without(machine, forbidden_with_device())
+    started = program_without(machine, forbidden_when_started(CHILD))
+
+    def decided(code: bytes, number: int, *arguments: int) -> int:
+        return decision(code, AUDIT[machine], number, arguments)
+
+    assert decided(compiling, SOCKETS[machine], 2, 1, 0) == DENY
+    assert decided(compiling, TRACE[machine]) == DENY
+    assert decided(compiling, IO_URING_SETUP) == LACK
+    assert decided(compiling, EXECUTE[machine]) == ALLOW
+    assert decided(started, EXECUTE[machine]) == DENY
+    assert decided(started, CLONE_3) == LACK
+    clone = NUMBERS["clone"][MACHINES.index(machine)]
+    assert clone is not None
+    assert decided(started, clone, THREAD) == ALLOW
+    assert decided(started, clone, FORK) == DENY
+    kill = NUMBERS["kill"][MACHINES.index(machine)]
+    assert kill is not None
+    assert decided(started, kill, CHILD, 9) == ALLOW
+    assert decided(started, kill, 1, 9) == DENY
+    assert decision(compiling, 0x40000003, 3) == DENY
+
+
+@pytest.mark.parametrize("machine", MACHINES)
 def test_a_child_starts_threads_and_no_processes(machine: str) -> None:
     parent, child = rules_of_parent(network=False), rules_of_child(False, CHILD)
     assert decided(machine, child, "clone", THREAD) == ALLOW
@@ -109,7 +150,8 @@ def test_what_the_kernel_ignores_of_an_argument_does_not_count() -> None:
 def test_the_numbers_are_those_of_the_headers(machine: str, header: str) -> None:
     """The second is that of ARM64, on any machine."""
     need_program("gcc")
-    code = f"#define __BITS_PER_LONG 64\n#define __ARCH_WANT_NEW_STAT\n#include <{header}>\n"
+    wants = "".join(f"#define __ARCH_WANT_{name}\n" for name in ("NEW_STAT", "SYS_CLONE3"))
+    code = f"#define __BITS_PER_LONG 64\n{wants}#include <{header}>\n"
     wanted = (f"{name}=__NR_{name}" for name in NUMBERS)
     found = subprocess.run(
         ["gcc", "-E", "-P", "-x", "c", "-"],

@@ -58,9 +58,12 @@ def test_each_run_is_a_trace_and_one_without_calls_is_none(collector: Collector)
 
 
 @pytest.mark.parametrize("collector", [400], indirect=True)
-def test_a_collector_that_refuses_it_is_named(collector: Collector) -> None:
+def test_a_collector_that_refuses_it_is_named_and_nothing_else_said(
+    collector: Collector, caplog: pytest.LogCaptureFixture
+) -> None:
     with pytest.raises(BenanzaError, match=rf"no OpenTelemetry collector .*{collector.address}"):
         send_traces([RUN], collector.address)
+    assert not caplog.records
 
 
 def test_without_calls_there_is_nothing_to_send(collector: Collector) -> None:

@@ -3,14 +3,17 @@
 import math
 import re
 from collections.abc import Sequence
+from math import prod
 
 import pytest
 from msgspec.structs import replace
 
+from benanza import inspect
 from benanza.report.answer import answer, cost_text, overall, rate_text, slower, time_text
 from benanza.report.content import ReportedBound, reported_bounds
 from benanza.report.difference import by, choices, said
 from benanza.report.figures.flame import flame_nodes
+from benanza.report.figures.memory import held
 from benanza.report.graph import graph
 from benanza.report.kinds import kind_of_call
 from benanza.report.ladder import ladder
@@ -174,6 +177,41 @@ def test_the_graph_has_every_call_and_tells_ways_around(bounds: Sequence[Reporte
     )
 
 
+@pytest.mark.parametrize(
+    ("op", "label"),
+    [
+        ("Conv+BatchNormalization+Sum+Relu", "Conv+BatchNorm+Sum+Relu"),
+        ("Mul+Add+Sigmoid+Mul+Add+Softmax+Mul", "Mul+Add+Sigmoid+4 more"),
+        ("A" * 40 + "+Relu", "AAAAAA…AAAAAAAAAAA+1 more"),
+        ("B" * 40, "BBBBBBBB…BBBBBBBBBBBBBBBB"),
+    ],
+)
+def test_boxes_have_room_for_their_labels(
+    bounds: Sequence[ReportedBound], op: str, label: str
+) -> None:
+    first, *others = bounds[0].calls
+    box = graph(bounds[0]._replace(calls=(replace(first, op=op), *others))).boxes[0]
+    assert box.label == label
+
+
+def test_memory_holds_what_is_still_to_be_read(bounds: Sequence[ReportedBound]) -> None:
+    reported = bounds[0]
+    calls = graph(reported)
+    found = held(reported, calls)
+    assert found is not None
+    weights = inspect("zoo:squeezenet").layers
+    assert sum(found.weights) == 2 * sum(layer.parameters for layer in weights)
+    arrows = {*calls.arrows, *calls.skips}
+    gives = [
+        sum(2 * prod(tensor.shape) for tensor in reported.forms[call.fingerprint].gives)
+        for call in reported.calls
+    ]
+    for now, values in enumerate(found.values):
+        alive = {source for source, target in arrows if source <= now <= target} | {now}
+        assert values == sum(gives[each] for each in alive)
+    assert found.values[found.peak] == max(found.values) > 2 * 64 * 55 * 55
+
+
 def test_the_flame_graph_has_every_call_in_order_within_its_block(
     bounds: Sequence[ReportedBound],
 ) -> None:
@@ -219,7 +257,9 @@ def doubled(reported: ReportedBound) -> ReportedBound:
 
 def test_unknown_cells_of_a_table_are_none(bounds: Sequence[ReportedBound]) -> None:
     unlit = [replace(call, roofline_us=None, limited_by=None) for call in bounds[0].calls]
-    table = calls_of(bounds[0]._replace(calls=tuple(unlit), forms={}))
+    unknown = bounds[0]._replace(calls=tuple(unlit), forms={})
+    assert held(unknown, graph(unknown)) is None
+    table = calls_of(unknown, None)
     titles = [column.title for column in table.columns]
-    for title in ("% of its speed of light", "limited by", "reads", "attributes"):
+    for title in ("% of its speed of light", "limited by", "reads", "MB of values alive"):
         assert {row[titles.index(title)] for row in table.rows} == {None}

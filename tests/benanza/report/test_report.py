@@ -95,7 +95,7 @@ def test_it_is_drawn_without_a_network_and_without_an_error(browser: Any, file: 
     page = opened(browser, file)
     assert [entry for entry in page.get_log("browser") if entry["level"] == "SEVERE"] == []
     assert page.title == "Benanza: squeezenet, alexnet"
-    for name in ("timeline", "flame", "roofline"):
+    for name in ("timeline", "flame", "roofline", "memory"):
         assert len(all_of(page, f"#figure-{name}-0 .main-svg")) >= 1
         assert all_of(page, f"#figure-{name}-1 .main-svg") == []
     assert len(all_of(page, "#figure-graph-0 .box")) > 10
@@ -106,6 +106,35 @@ def test_it_is_drawn_without_a_network_and_without_an_error(browser: Any, file: 
     assert "for a million samples at 3.5 an hour" in text
     assert "squeezenet on NVIDIA H200, fp16, batch 1: at least 98.0 µs (10,2" in text
     assert "made-up takes 900 µs, 9.2 times as long (default)." in text
+
+
+@needs_chromium
+def test_the_time_line_is_moved_by_keys_and_by_the_wheel_once_it_is_chosen(
+    browser: Any, file: Path
+) -> None:
+    page = opened(browser, file)
+
+    def shown(event: str, *, chosen: bool = True) -> list[float]:
+        found: list[float] = page.execute_async_script(
+            """const [event, chosen, done] = arguments;
+            const drawn = document.querySelector("#figure-timeline-0 .drawn");
+            if (chosen) drawn.focus(); else drawn.blur();
+            const at = { bubbles: true, cancelable: true, clientX: 500 };
+            drawn.dispatchEvent(event === "wheel" ? new WheelEvent(event, { ...at, deltaY: -100 })
+              : new KeyboardEvent("keydown", { ...at, key: event }));
+            setTimeout(() => done(drawn._fullLayout.xaxis.range), 50);""",
+            event,
+            chosen,
+        )
+        return found
+
+    everything = shown("wheel", chosen=False)
+    nearer = shown("wheel")
+    assert everything[0] < nearer[0] < nearer[1] < everything[1]
+    later = shown("ArrowRight")
+    assert later[0] > nearer[0]
+    assert later[1] - later[0] == pytest.approx(nearer[1] - nearer[0])
+    assert shown("0") == everything
 
 
 @needs_chromium

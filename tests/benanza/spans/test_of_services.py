@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from benanza.agents.core import EvaluationOutcome, evaluated_on, taken
 from benanza.cli import cli
-from benanza.commands.exporting import export_traces
+from benanza.commands.exporting import export_evaluation, export_traces
 from benanza.installation.configured import configured_log
 from benanza.settings import load
 from benanza.spans.of_requests import on_system, request_traces
@@ -153,6 +153,7 @@ def test_an_evaluation_by_an_agent_is_in_the_trace_of_its_request(tmp_path: Path
         ):
             log.append([as_message(event)] * 2)
         (trace,) = request_traces(log, "tiny")
+        assert [*request_traces(log, asked.event_id)] == [trace]
         begun, _ = written(log, EVALUATED, EvaluationTaken).values()
     exported(trace)
     root, evaluation = trace.spans
@@ -175,6 +176,13 @@ def test_a_run_exports_it_where_a_collector_is_named(
         export_traces(settings, [trace.trace_id, trace.trace_id])
     assert {span.span_id.hex() for span in collector.spans()} == {s.span_id for s in trace.spans}
     assert len(collector.spans()) == len(trace.spans)
+    asked = requested(system())
+    with configured_log(settings) as log:
+        log.append([as_message(asked)])
+    with collecting() as collector:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.address)
+        export_evaluation(settings, asked.event_id)
+    assert [span.trace_id.hex() for span in collector.spans()] == [asked.event_id]
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
     export_traces(settings, [trace.trace_id])
     said = capsys.readouterr().err

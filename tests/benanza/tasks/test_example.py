@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benanza.tasks.solve import compiled
+from benanza.tasks.compiling import compiled
 from benanza_runner.onnx_layers.precision import retyped
 from benanza_runner.submitted.draws import Draws
-from benanza_runner.submitted.kernels import load
+from benanza_runner.submitted.on_cpu.loading import load
 from benanza_runner.submitted.signature import signature_of
 from benanza_runner.submitted.verdict import why_wrong
 from benanza_schemas.identity import fingerprint_of_canonical

@@ -14,6 +14,7 @@ import pytest
 from benanza.looking.explain import explained
 from benanza.looking.stored_bound import StoredBound
 from benanza.results.explain import Explanation
+from benanza.tasks import compiling
 from benanza.tasks import solve as solving
 from benanza.tasks import write_tasks as writing
 from benanza.tasks.light import light_of
@@ -206,7 +207,7 @@ def test_what_can_not_be_tried_is_told_in_one_line(
     kernel.write_text("void run(")
     assert "kernel.c can't be compiled: " in told(folder, kernel)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(solving, "COMPILING_S", 0.0)
+        patch.setattr(compiling, "COMPILING_S", 0.0)
         assert "kernel.c isn't compiled within 0 s; compile it yourself" in told(folder, kernel)
     assert "name a task that benanza tasks wrote" in told(tmp_path, kernel)
     document = (folder / "task.json").read_text()

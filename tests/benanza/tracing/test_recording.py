@@ -1,7 +1,9 @@
 """What is in the files of traces: PyTorch's of a CPU, and made-up ones of GPUs."""
 
 import gzip
+import json
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -109,6 +111,38 @@ def test_files_may_be_compressed(tmp_path: Path) -> None:
     assert recording(packed)._replace(file=plain) == recording(plain)
 
 
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_gpu_may_be_named_behind_the_events(
+    tmp_path: Path, pack: Callable[[bytes], bytes]
+) -> None:
+    path = steps(2).write(tmp_path / "trace.json")
+    document = json.loads(path.read_bytes())
+    document["deviceProperties"] = document.pop("deviceProperties")
+    path.write_bytes(pack(json.dumps(document).encode()))
+    assert recording(path).device == GPU
+
+
+def test_events_may_begin_and_end_apart(tmp_path: Path) -> None:
+    """What doesn't end is counted."""
+    trace = steps(2)
+    plain = recording(trace.write(tmp_path / "trace.json"))
+    apart = []
+    for event in trace.events:
+        if event["ph"] == "X":
+            begin = {name: value for name, value in event.items() if name != "dur"} | {"ph": "B"}
+            end = {name: event[name] for name in ("pid", "tid")} | {"ph": "E"}
+            apart.append((event["ts"], -event["dur"], begin))
+            ends = event["ts"] + event["dur"]
+            apart.append((ends, event["dur"] - 1e9, end | {"ts": ends}))
+    ordered = sorted(apart, key=lambda each: each[:2])
+    trace.events = [event for *_, event in ordered]
+    found = recording(trace.write(tmp_path / "trace.json"))
+    assert found.operators == plain.operators
+    assert not found.left_out
+    trace.events[-1] = dict(trace.events[0])
+    assert recording(trace.write(tmp_path / "trace.json")).left_out
+
+
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     peaks = []
@@ -130,7 +164,8 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
         (b"{}", "has no traceEvents"),
         (b'{"traceEvents": [{"ph": "X"', "is no whole trace"),
         (b'{"traceEvents": []}', "has no operator and no kernel"),
-        (b"\x1f\x8b\x08\x00damaged", "can't be read"),
+        (b"\x1f\x8b\x08\x00damaged", "is cut off or damaged"),
+        (gzip.compress(b'{"traceEvents": []}')[:-9], "is cut off or damaged"),
         (b"SQLite format 3\x00damaged", "is no report of Nsight Systems"),
         (b"no JSON", "is no whole trace"),
         (

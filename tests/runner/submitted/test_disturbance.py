@@ -1,5 +1,6 @@
 """Both sides change inputs in the same way, wholly, and never soon back to what they were."""
 
+import ml_dtypes  # noqa: F401  # so that NumPy knows bfloat16
 import numpy as np
 import pytest
 

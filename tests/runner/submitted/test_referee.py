@@ -8,6 +8,7 @@ from statistics import median
 import pytest
 
 from benanza_runner.onnx_layers.precision import retyped
+from benanza_runner.submitted.device import ON_CPU
 from benanza_runner.submitted.outcome import KernelLimits, RefusedError, TimedKernel
 from benanza_runner.submitted.referee import judged
 from benanza_runner.submitted.signature import signature_of
@@ -313,7 +314,7 @@ def judge(folder: Path, source: str, precision: Precision = "fp32") -> TimedKern
 def _judged(kernel: Path, precision: Precision = "fp32") -> TimedKernel:
     signature = signature_of(retyped(LAYER, precision))
     limits = KernelLimits(seconds=3.0, memory_bytes=1_500_000_000)
-    return judged(LAYER, signature, precision, kernel, 1, limits)
+    return judged(LAYER, signature, precision, kernel, 1, ON_CPU, limits)
 
 
 def test_a_right_kernel_is_timed(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ The referee and the worker make the same changes, from the same seed. The refere
 inputs have to be after some calls, and sees whether the kernel wrote to them.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,6 +39,17 @@ def pool_size(size: int) -> int:
     return min(size, BLOCK) + SHIFTS - 1
 
 
+class BlockChanges(NamedTuple):
+    """How a block of an input changes, turn by turn: from which place in the pool on it is, and
+    which bits are negated. `patterns` are unsigned numbers as wide as the elements; None where
+    elements keep their bits.
+    """
+
+    begin: int
+    starts: list[int]
+    patterns: Array | None
+
+
 class Disturbance:
     """Changes all these arrays at a time, to elements of their pools, which have the same types.
     With None in the place of a pool an array stays as it is.
@@ -47,10 +58,10 @@ class Disturbance:
     def __init__(self, arrays: Sequence[Array], pools: Sequence[Array | None], seed: int) -> None:
         random = np.random.default_rng(seed)
         self._changes = [
-            _change(array.reshape(-1)[start : start + BLOCK], pool, random)
+            _change(array.reshape(-1)[block.begin :][:BLOCK], pool, block)
             for array, pool in zip(arrays, pools, strict=True)
             if pool is not None
-            for start in range(0, array.size, BLOCK)
+            for block in block_changes(array.size, array.dtype, random)
         ]
         self._count = 0
 
@@ -66,17 +77,26 @@ class Disturbance:
         self.step()
 
 
-def _change(block: Array, pool: Array, random: np.random.Generator) -> _Change:
-    starts = random.integers(0, SHIFTS, PLACES).tolist()
-    bits = CHANGED_BITS.get(block.dtype.name)
-    if bits is None:
-        places = [pool[start : start + block.size] for start in starts]
+def block_changes(
+    size: int, dtype: np.dtype[Any], random: np.random.Generator
+) -> Iterator[BlockChanges]:
+    """How the blocks of an input of so many elements change."""
+    bits = CHANGED_BITS.get(dtype.name)
+    unsigned: np.dtype[Any] = np.dtype(f"uint{8 * dtype.itemsize}")
+    for begin in range(0, size, BLOCK):
+        starts = random.integers(0, SHIFTS, PLACES).tolist()
+        patterns = random.integers(0, 1 << bits, PATTERNS).astype(unsigned) if bits else None
+        yield BlockChanges(begin, starts, patterns)
+
+
+def _change(block: Array, pool: Array, changes: BlockChanges) -> _Change:
+    if changes.patterns is None:
+        places = [pool[start : start + block.size] for start in changes.starts]
         copy = np.copyto
         return lambda count: copy(block, places[count % PLACES])
-    unsigned: np.dtype[Any] = np.dtype(f"uint{8 * block.itemsize}")
-    drawn, result = pool.view(unsigned), block.view(unsigned)
-    places = [drawn[start : start + block.size] for start in starts]
-    patterns = list(random.integers(0, 1 << bits, PATTERNS).astype(unsigned))
+    drawn, result = pool.view(changes.patterns.dtype), block.view(changes.patterns.dtype)
+    places = [drawn[start : start + block.size] for start in changes.starts]
+    patterns = list(changes.patterns)
     negate = np.bitwise_xor
 
     def change(count: int) -> None:

@@ -6,10 +6,13 @@ from benanza_runner.submitted.signature import Signature
 
 
 class Begin(msgspec.Struct, frozen=True, tag=True):
-    """The first message: maps the memory, and confines the process. Answered with `Begun`."""
+    """The first message: maps the memory, and confines the process. Answered with `Begun`. In the
+    `folder`, if there is one, the process may write until the kernel is loaded.
+    """
 
     kernel: str
     memory: str
+    folder: str
     signature: Signature
     memory_bytes: int
 
@@ -28,15 +31,24 @@ class Try(msgspec.Struct, frozen=True, tag=True):
 
 class Arrange(msgspec.Struct, frozen=True, tag=True):
     """Inputs change by this seed before each call from now on. Calls the kernel once; or a function
-    that does nothing, if it is `empty`. Answered with `Done`.
+    that does nothing, if it is `empty`. A GPU is given so many `calls` at a time; all but the first
+    one have the same inputs there, if these are `steady`. Answered with `Done`.
     """
 
     seed: int
     empty: bool = False
+    calls: int = 1
+    steady: bool = False
 
 
 class Run(msgspec.Struct, frozen=True, tag=True):
     """Call it until the flag is set. Answered with `CallsMade`."""
+
+
+class FetchArrays(msgspec.Struct, frozen=True, tag=True):
+    """Lay into the shared memory what the device holds: inputs, weights, and outputs. Answered with
+    `Done`.
+    """
 
 
 class Begun(msgspec.Struct, frozen=True, tag=True):
@@ -61,7 +73,7 @@ class KernelRefused(msgspec.Struct, frozen=True, tag=True):
     reason: str
 
 
-Request = Begin | LoadKernel | Prepare | Try | Arrange | Run
+Request = Begin | LoadKernel | Prepare | Try | Arrange | Run | FetchArrays
 Reply = Begun | Done | CallsMade | KernelRefused
 
 MOST_BYTES = 1_000_000

@@ -53,10 +53,13 @@ class Signature(msgspec.Struct, frozen=True):
         """The other inputs."""
         return tuple([operand for operand in self.inputs if not operand.constant])
 
-    def c_prototypes(self) -> tuple[str, ...]:
-        """The functions of C that a shared library has: `run`, and perhaps `prepare`."""
-        run = _prototype("run", self.inputs, self.outputs)
-        return (run, _prototype("prepare", self.weights)) if self.weights else (run,)
+    def c_prototypes(self, *, on_gpu: bool = False) -> tuple[str, ...]:
+        """The functions of C that a shared library has: `run`, and perhaps `prepare`. On a GPU they
+        are told of the stream last, a `cudaStream_t`.
+        """
+        more = ("void *stream",) if on_gpu else ()
+        run = _prototype("run", self.inputs, self.outputs, more)
+        return (run, _prototype("prepare", self.weights, (), more)) if self.weights else (run,)
 
 
 def signature_of(layer: Layer) -> Signature:
@@ -93,8 +96,11 @@ def _operand(layer: Layer, index: int, letter: str) -> KernelOperand:
 
 
 def _prototype(
-    name: str, read: Iterable[KernelOperand], written: Iterable[KernelOperand] = ()
+    name: str,
+    read: Iterable[KernelOperand],
+    written: Iterable[KernelOperand],
+    more: Iterable[str],
 ) -> str:
     parameters = [f"const {C_TYPES[operand.dtype]} *{operand.name}" for operand in read]
     parameters += [f"{C_TYPES[operand.dtype]} *{operand.name}" for operand in written]
-    return f"void {name}({', '.join(parameters)});"
+    return f"void {name}({', '.join([*parameters, *more])});"

@@ -9,6 +9,7 @@ import pytest
 
 from benanza.tracing.recording import recording
 from benanza.tracing.trace_model import trace_model
+from benanza_backbone.errors import BenanzaError
 from benanza_ingest.limits import Limits
 
 PROCESS = 7 << 24
@@ -113,7 +114,7 @@ def test_a_graph_that_was_traced_as_one(report: Path) -> None:
         )
     found = recording(report)
     assert found.in_graphs_us == 90.0
-    assert ("graph", "CUDA graph") in {(each.kind, each.name) for each in found.unattributed}
+    assert ("graph", "CUDA graph 1") in {(each.kind, each.name) for each in found.unattributed}
 
 
 def test_a_report_may_lack_tables(report: Path) -> None:
@@ -123,3 +124,79 @@ def test_a_report_may_lack_tables(report: Path) -> None:
     found = recording(report)
     assert not found.operators
     assert [each.name for each in found.unattributed] == ["ncclDevKernel_AllReduce_Sum_f16", "gemm"]
+
+
+def test_kernels_of_a_graph_that_was_traced_by_its_nodes(report: Path) -> None:
+    """Also where calls of the runtime weren't traced."""
+    with closing(sqlite3.connect(report)) as database, database:
+        database.execute("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL ADD COLUMN graphNodeId INT")
+        database.execute(
+            "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET graphNodeId = 9 WHERE shortName = 2"
+        )
+        database.execute("DROP TABLE CUPTI_ACTIVITY_KIND_RUNTIME")
+    assert recording(report).in_graphs_us == 30.0
+
+
+def test_a_version_may_name_tables_otherwise_and_lack_columns(report: Path) -> None:
+    """As some exports do: tables with a version behind their names, and no processes."""
+    with closing(sqlite3.connect(report)) as database, database:
+        database.execute("ALTER TABLE NVTX_EVENTS RENAME TO NVTX_EVENTS_V2")
+        database.execute("ALTER TABLE NVTX_EVENTS_V2 DROP COLUMN textId")
+        for column in ("globalPid", "demangledName"):
+            database.execute(f"ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL DROP COLUMN {column}")
+    found = recording(report)
+    assert {each.name: each.gpu_us for each in found.operators} == {
+        "aten::linear": 30.0,
+        "of another thread": 10.0,
+    }
+    assert [kernel.name for kernel in found.operators[0].kernels] == ["gemm"]
+
+
+def test_processes_on_their_own_gpus_are_told_apart(report: Path) -> None:
+    """Each has correlations of its own."""
+    other = 9 << 24
+    with closing(sqlite3.connect(report)) as database, database:
+        database.execute(
+            "INSERT INTO NVTX_EVENTS VALUES (?, ?, 59, 'of another process', NULL, ?)",
+            (us(0), us(90), other | 3),
+        )
+        database.execute(
+            "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, ?, 1, 1)",
+            (us(20), us(25), other | 3),
+        )
+        database.execute(
+            "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, 1, 7, 1, ?, 2, 2)",
+            (us(40), us(60), other),
+        )
+    found = recording(report)
+    assert {each.name: each.gpu_us for each in found.operators}["of another process"] == 20.0
+    assert found.times.devices == 2
+
+
+def test_a_range_that_had_not_ended_lasts_as_long_as_the_calls(report: Path) -> None:
+    with closing(sqlite3.connect(report)) as database, database:
+        database.execute("UPDATE NVTX_EVENTS SET end = NULL WHERE text LIKE 'aten::linear%'")
+    assert recording(report).operators[0].gpu_us == 60.0
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ("ALTER TABLE NVTX_EVENTS RENAME COLUMN start TO begin", "NVTX_EVENTS has no column start"),
+        ("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = 'x'", "a row that isn't as Nsight Systems"),
+    ],
+)
+def test_tables_of_an_unknown_kind_are_named(report: Path, change: str, reason: str) -> None:
+    with closing(sqlite3.connect(report)) as database, database:
+        database.execute(change)
+    with pytest.raises(BenanzaError, match=reason):
+        recording(report)
+
+
+def test_what_is_no_export_says_how_to_make_one(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "nvprof.sqlite")) as database, database:
+        database.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL (start INT, end INT)")
+    (tmp_path / "report.nsys-rep").write_bytes(b"QDSTRM")
+    for name in ("nvprof.sqlite", "report.nsys-rep"):
+        with pytest.raises(BenanzaError, match="nsys export --type sqlite"):
+            recording(tmp_path / name)

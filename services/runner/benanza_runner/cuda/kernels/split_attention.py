@@ -24,7 +24,13 @@ from benanza_runner.cuda.kernels.attention import (
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, WIDE_BYTES
 from benanza_runner.cuda.kernels.source.attention.cached_rows import line_bytes
 from benanza_runner.cuda.kernels.source.attention.scores import Scoring
-from benanza_runner.cuda.kernels.source.attention.split_attention import KEYS, ROWS, WARPS, source
+from benanza_runner.cuda.kernels.source.attention.split_attention import (
+    KEYS,
+    PADDING,
+    ROWS,
+    WARPS,
+    source,
+)
 from benanza_runner.cuda.workspace import Workspace
 from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.events import Variant
@@ -49,8 +55,8 @@ MOST_SPLITS = 256
 LEAST_KEYS = 128
 """A block has no fewer, unless there are no more."""
 
-HALF_OF_SHARED_BYTES = 100_000
-"""With so much of a multiprocessor's shared memory, two blocks are there at once."""
+HALF_OF_SHARED_BYTES = 112_000
+"""With so much of a multiprocessor's shared memory, two blocks are there at once, on Hopper."""
 
 
 class SplitAttention:
@@ -123,7 +129,7 @@ def _candidate(workspace: Workspace, call: Attention, wholes: int, splits: int) 
     round_bytes = 2 * ROWS * line_bytes(_row_bytes(call)) * WARPS
     # Two rounds where two blocks fit so, but not with three.
     stages = 2 if 2 * round_bytes <= HALF_OF_SHARED_BYTES < 3 * round_bytes else 3
-    shared = max(stages * round_bytes, 4 * WARPS * ROWS * call.size)
+    shared = max(stages * round_bytes, 4 * WARPS * ROWS * (call.size + PADDING))
     kernel = _kernel(workspace.precision, call.size, stages, scoring_in(workspace, call))
     arrived = cupy.zeros(wholes, cupy.uint32)
     scratch = 0

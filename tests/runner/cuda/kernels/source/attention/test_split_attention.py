@@ -14,7 +14,12 @@ from benanza_runner.cuda.calls import Attention, Pages, QuantisedCache
 from benanza_runner.cuda.elements import FLOAT8
 from benanza_runner.cuda.kernels.source.attention.cached_rows import line_bytes
 from benanza_runner.cuda.kernels.source.attention.scores import scoring_of
-from benanza_runner.cuda.kernels.source.attention.split_attention import KEYS, WARPS, source
+from benanza_runner.cuda.kernels.source.attention.split_attention import (
+    KEYS,
+    PADDING,
+    WARPS,
+    source,
+)
 from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_runner.cuda.kernels.source.tensor_cores import LOADS, instructions
 from tests.runner.cuda.in_numpy.attention import attention
@@ -80,7 +85,9 @@ def ran(
         "HALF": 1,
         "MANY": THREADS,
         "MOST_COPIES": stages * 2 * row // 16 * 16 // 32 + 8,
-        "SHARED": max(stages * 2 * 16 * line_bytes(row) * WARPS, 4 * WARPS * 16 * call.size),
+        "SHARED": max(
+            stages * 2 * 16 * line_bytes(row) * WARPS, 4 * WARPS * 16 * (call.size + PADDING)
+        ),
     }
     head = "".join(f"#define {name} {number}\n" for name, number in defined.items())
     parts_of = (head, COROUTINES, NUMBERS, HALVES, LOADS_ON_THE_CPU)

@@ -11,27 +11,28 @@ MERGING = """
   __syncthreads();
   if (!last) return;
   __threadfence();
-  // Eight threads look at the parts of a row in turn, and each puts four columns of it together.
+  // So many threads look at the parts of a row in turn, and each puts four columns of it together.
+  const unsigned lookers = present > 8 ? 8 : present > 4 ? 16 : 32;
   const float* const found_by = parts + (Step)whole * splits * part;
   float* const factors = (float*)memory;  // of each part and row
-  const unsigned looked_at = threadIdx.x / 8;
+  const unsigned looked_at = threadIdx.x / lookers;
   const float* const highest = found_by + 16 * SIZE + looked_at;
   float larger = NONE, all = 0.0f;
   if (looked_at < present)
     #pragma unroll 4
-    for (unsigned s = threadIdx.x % 8; s < splits; s += 8)
+    for (unsigned s = threadIdx.x % lookers; s < splits; s += lookers)
       larger = fmaxf(larger, __ldcg(highest + s * part));
-  larger = over_lanes(larger, 8, true);
+  larger = over_lanes(larger, lookers, true);
   if (looked_at < present)
     #pragma unroll 4
-    for (unsigned s = threadIdx.x % 8; s < splits; s += 8) {
+    for (unsigned s = threadIdx.x % lookers; s < splits; s += lookers) {
       const float most_seen = __ldcg(highest + s * part);
       const float factor = most_seen == NONE ? 0.0f : __expf(most_seen - larger);
       factors[s * 16 + looked_at] = factor;
       all += factor * __ldcg(highest + s * part + 16);
     }
-  all = over_lanes(all, 8, false);
-  if (looked_at < present && threadIdx.x % 8 == 0)
+  all = over_lanes(all, lookers, false);
+  if (looked_at < present && threadIdx.x % lookers == 0)
     sum_of[0][looked_at] = all == 0.0f ? 0.0f : 1.0f / all;
   __syncthreads();
   for (unsigned i = threadIdx.x; i < present * SIZE / 4; i += 32 * WARPS) {

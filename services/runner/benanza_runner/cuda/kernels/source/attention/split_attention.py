@@ -25,6 +25,9 @@ KEYS = 16
 WARPS = 4
 """Of a block."""
 
+PADDING = 8
+"""Behind a row's sums of values in shared memory: four rows don't collide."""
+
 
 def source(precision: Precision, size: int, stages: int, scoring: Scoring) -> str:
     """The kernel for heads of this size, and so many rounds of keys in shared memory."""
@@ -32,6 +35,7 @@ def source(precision: Precision, size: int, stages: int, scoring: Scoring) -> st
 #define SIZE {size}
 #define STAGES {stages}
 #define WARPS {WARPS}
+#define WIDE (SIZE + {PADDING})
 {scoring_source(scoring)}
 {instructions("fp16" if scoring.stored else precision)}{LOADS}
 {codes_source(scoring.stored)}{rows_source(scoring.stored)}
@@ -234,10 +238,13 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
     }
   }
   __syncthreads();
+  const unsigned part = 16 * (SIZE + 2), left = tile * 16;
+  const unsigned present = left < rows ? min(16u, rows - left) : 0;
   float* const sums = (float*)memory;
   #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const unsigned row = lane / 4 + 8 * h;
+    if (row >= present) continue;
     float larger = most_of[0][row];
     #pragma unroll
     for (int w = 1; w < WARPS; ++w) larger = fmaxf(larger, most_of[w][row]);
@@ -246,18 +253,16 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) attend(const T* __restr
     for (int c = 0; c < COLUMNS; ++c)
       #pragma unroll
       for (int i = 0; i < 2; ++i)
-        sums[(warp * 16 + row) * SIZE + result_column(c, i, lane)] = factor * out[c][2 * h + i];
+        sums[(warp * 16 + row) * WIDE + result_column(c, i, lane)] = factor * out[c][2 * h + i];
   }
   __syncthreads();
-  const unsigned part = 16 * (SIZE + 2), left = tile * 16;
-  const unsigned present = left < rows ? min(16u, rows - left) : 0;
   float* const mine = parts + (Step)blockIdx.x * part;
   for (unsigned i = threadIdx.x; i < present * SIZE; i += 32 * WARPS) {
     const unsigned row = i / SIZE, column = i % SIZE;
     float larger = most_of[0][row], all = 0.0f, found = 0.0f;
     for (int w = 1; w < WARPS; ++w) larger = fmaxf(larger, most_of[w][row]);
     for (int w = 0; w < WARPS; ++w) {
-      found += sums[w * 16 * SIZE + i];
+      found += sums[(w * 16 + row) * WIDE + column];
       if (most_of[w][row] != NONE) all += sum_of[w][row] * __expf(most_of[w][row] - larger);
     }
     found *= value_scale(value_scales, head * SIZE + column);

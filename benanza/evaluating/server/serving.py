@@ -1,0 +1,140 @@
+"""The server's scenario: at a rate that is given, or at the greatest that keeps the limit."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import msgspec
+
+from benanza.evaluating.loadgen import LoadSettings, Said, run_load
+from benanza.evaluating.measured import measured_run
+from benanza.evaluating.pipeline import Pipeline
+from benanza.evaluating.request import EvaluationRequest
+from benanza.evaluating.results import (
+    Evaluation,
+    MeasuredLoad,
+    Overheads,
+    Percentiles,
+    ServiceTimes,
+    Tried,
+)
+from benanza.evaluating.server.overheads import overheads
+from benanza.evaluating.server.rate import greatest_rate, lower_rates
+from benanza.evaluating.server.simulated import schedule_us, simulate
+from benanza.evaluating.under_test import AnsweredBatch, BatchingServer
+
+TIMES_ALONE = 10
+"""The limit by default, as a multiple of what a request takes alone."""
+
+SHORT = 0.2
+"""The share of a run's duration for which the search tries a rate."""
+
+
+def served(
+    evaluation: Evaluation, pipeline: Pipeline
+) -> tuple[Evaluation, Sequence[AnsweredBatch]]:
+    """The evaluation, whose `service` is known, with what came of the server, and what that
+    answered in its last run.
+    """
+    request = evaluation.request
+    limit_us = request.limit_us or TIMES_ALONE * evaluation.service[0].median_us
+    server = Server(request, pipeline, limit_us)
+    beside = server.overheads()
+    tried: list[Tried] = []
+    measured: MeasuredLoad | None = None
+    rate = request.rate_per_s or 0.0
+    if request.rate_per_s is not None:
+        measured = server.run(rate, request.duration_s)
+    else:
+        capacity = max(times.per_s for times in evaluation.service)
+        found, tried = greatest_rate(server.tried, capacity)
+        for rate in lower_rates(found, capacity):
+            measured = server.run(rate, request.duration_s)
+            tried.append(_tried(rate, measured, whole=True))
+            if measured.validity.valid:
+                break
+    evaluation = msgspec.structs.replace(
+        evaluation,
+        limit_us=limit_us,
+        rate_per_s=rate,
+        searched=request.rate_per_s is None,
+        tried=tuple(tried),
+        measured=measured,
+        overheads=beside,
+        simulated=server.simulated(rate, evaluation.service, beside) if measured else None,
+        failure="" if measured else _none_keeps(request.percentile, limit_us, tried),
+    )
+    return evaluation, server.batches
+
+
+class Server:
+    """The server under LoadGen's load at several rates."""
+
+    def __init__(self, request: EvaluationRequest, pipeline: Pipeline, limit_us: float) -> None:
+        self._request = request
+        self._pipeline = pipeline
+        self._limit_us = limit_us
+        self._max_batch = min(request.max_batch, pipeline.model.sizes[-1])
+        self.batches: Sequence[AnsweredBatch] = ()
+
+    def tried(self, rate_per_s: float) -> Tried:
+        """What comes of a short run."""
+        measured = self.run(rate_per_s, SHORT * self._request.duration_s)
+        return _tried(rate_per_s, measured, whole=False)
+
+    def overheads(self) -> Overheads:
+        """What the server costs beside the model."""
+        return overheads(self._request, self._pipeline, self._max_batch)
+
+    def simulated(
+        self, rate_per_s: float, service: Sequence[ServiceTimes], beside: Overheads
+    ) -> Percentiles:
+        """What a whole run at this rate is predicted to take."""
+        request = self._request
+        arrivals_us = schedule_us(request.seeds.schedule, rate_per_s, request.duration_s)
+        found = simulate(arrivals_us, service, self._max_batch, request.max_wait_us, beside)
+        return found.latency
+
+    def run(self, rate_per_s: float, duration_s: float) -> MeasuredLoad:
+        """A run at this rate, whose batches are kept until the next one."""
+        said, self.batches = self.answered(rate_per_s, duration_s)
+        return measured_run("server", said, self.batches)
+
+    def answered(
+        self, rate_per_s: float, duration_s: float
+    ) -> tuple[Said, Sequence[AnsweredBatch]]:
+        """What LoadGen says of a run at this rate, and what was answered."""
+        server = partial(
+            BatchingServer,
+            self._pipeline,
+            max_batch=self._max_batch,
+            max_wait_us=self._request.max_wait_us,
+        )
+        load = LoadSettings(
+            "server",
+            self._request.seeds,
+            duration_s,
+            rate_per_s=rate_per_s,
+            limit_us=self._limit_us,
+            percentile=self._request.percentile,
+        )
+        said, system = run_load(load, self._pipeline, server)
+        return said, system.batches
+
+
+def _none_keeps(percentile: float, limit_us: float, tried: Sequence[Tried]) -> str:
+    limit_ms, rate, p99_ms = limit_us / 1_000, tried[-1].rate_per_s, tried[-1].p99_us / 1_000
+    return (
+        f"no rate keeps the limit, {percentile:.1%} within {limit_ms:.2f} ms: at {rate:.1f} "
+        f"requests/s 99.0% were answered within {p99_ms:.2f} ms; give a longer limit (--limit-ms, "
+        "or limit_us in a specification)"
+    )
+
+
+def _tried(rate_per_s: float, measured: MeasuredLoad, *, whole: bool) -> Tried:
+    """A short run has too few requests for LoadGen's check for early stopping to hold near the
+    limit, so of it only the limit counts.
+    """
+    p99_us = measured.latency.p99_us if measured.latency else 0.0
+    kept = measured.validity.checks["performance constraints"]
+    valid = measured.validity.valid if whole else kept
+    return Tried(rate_per_s=rate_per_s, p99_us=p99_us, valid=valid)

@@ -1,0 +1,1 @@
+"""Submitted kernels on a CPU."""

@@ -1,0 +1,1 @@
+"""Submitted kernels on an NVIDIA GPU: called as CUDA graphs, in a worker of their own."""

@@ -1,0 +1,1 @@
+"""What every process does in which a submitted kernel runs."""

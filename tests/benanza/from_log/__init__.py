@@ -1,0 +1,1 @@
+"""What is answered from the log alone."""

@@ -1,0 +1,52 @@
+"""The worker of kernels for GPUs and the referee understand each other, over a pretended CuPy whose
+kernels are Python.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from benanza_runner.onnx_layers.precision import retyped
+from benanza_runner.submitted.device import ON_GPU
+from benanza_runner.submitted.outcome import RefusedError, TimedKernel
+from benanza_runner.submitted.referee import judged
+from benanza_runner.submitted.signature import signature_of
+from tests.runner.submitted.test_referee import LAYER
+
+pytestmark = pytest.mark.integration
+
+PRETENDED = Path(__file__).parent / "pretended"
+
+KERNEL = """
+import cupy
+kernel = cupy.RawKernel("def k(x, w, y): y[...] = np.maximum(x @ w, 0)", "k")
+def right(x, w, y): kernel((1,), (1,), (x, w, y))
+"""
+
+FEW = ON_GPU._replace(windows=5, window_s=0.002)
+
+
+def judge(folder: Path, monkeypatch: pytest.MonkeyPatch, source: str) -> TimedKernel:
+    monkeypatch.syspath_prepend(str(PRETENDED))
+    kernel = folder / "kernel.py"
+    kernel.write_text(KERNEL + source)
+    signature = signature_of(retyped(LAYER, "fp32"))
+    return judged(LAYER, signature, "fp32", kernel, 1, FEW)
+
+
+def test_a_right_kernel_is_timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    timed = judge(tmp_path, monkeypatch, "run = right")
+    assert timed.calls > 5
+    assert not timed.unconfined
+
+
+def test_one_that_takes_over_the_launch_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = """
+from cuda.bindings import driver
+driver.cuGraphLaunch = lambda *_: (0,)
+run = right
+"""
+    with pytest.raises(RefusedError, match=r"it replaced cuda\.bindings\.driver\.cuGraphLaunch"):
+        judge(tmp_path, monkeypatch, source)

@@ -3,7 +3,8 @@
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 
-import numpy as np
+_Curve = tuple[Sequence[int], Sequence[float]]
+"""Sizes, ascending, and their times."""
 
 
 class UnsweptError(Exception):
@@ -55,17 +56,27 @@ class SweptTimes:
         """As `TokenTimes` has it."""
         if self._prompts is None:
             return None
-        return float(np.interp(tokens, *self._prompts))
+        return _between(tokens, self._prompts)
 
     def step_us(self, pasts: Sequence[int]) -> float:
         """As `TokenTimes` has it: attention takes as long as all pasts together."""
         mean = sum(pasts) / len(pasts)
         above = bisect_left(self._sequences, len(pasts))
         around = self._sequences[max(0, above - 1) : above + 1]
-        times = [float(np.interp(mean, *self._steps[count])) for count in around]
-        return float(np.interp(len(pasts), around, times))
+        times = [_between(mean, self._steps[count]) for count in around]
+        return _between(len(pasts), (around, times))
 
 
-def _curve(times: Mapping[int, float]) -> tuple[list[int], list[float]]:
+def _between(at: float, curve: _Curve) -> float:
+    """The time there. NumPy's function takes longer, and there may be millions of steps."""
+    sizes, times = curve
+    above = bisect_left(sizes, at)
+    if above in (0, len(sizes)):
+        return times[min(above, len(sizes) - 1)]
+    share = (at - sizes[above - 1]) / (sizes[above] - sizes[above - 1])
+    return times[above - 1] + share * (times[above] - times[above - 1])
+
+
+def _curve(times: Mapping[int, float]) -> _Curve:
     sizes = sorted(times)
     return sizes, [times[size] for size in sizes]

@@ -169,7 +169,48 @@ __main__.Bench.run = claiming
     ),
     "takes over what the loop consists of": (
         HONEST + "import __main__; __main__.Bench.run.__code__ = (lambda self: 1000).__code__",
-        "it replaced __main__.Bench.run",
+        "it changes the code of a function",
+    ),
+    "computes what the loop's end alone asks for": (
+        f"""
+import __main__
+import numpy as np
+def run(x, w, y):
+    def last(*arrays, strict):
+        del __main__.zip
+        y[...] = {RIGHT}
+        return zip(*arrays, strict=strict)
+    __main__.zip = last
+""",
+        "it added __main__.zip",
+    ),
+    "computes while it is answered, beside the outputs": (
+        f"""
+import contextlib, sys
+import numpy as np
+manager, operands = contextlib._GeneratorContextManager, []
+leave = manager.__exit__
+def leaving(self, *error):
+    left = leave(self, *error)
+    frame = sys._getframe()
+    while "bench" not in frame.f_locals:
+        frame = frame.f_back
+    x, w, y = operands
+    np.copyto(frame.f_locals["bench"]._memory.copies[0], {RIGHT})
+    return left
+manager.__exit__ = leaving
+def run(x, w, y):
+    operands[:] = x, w, y
+""",
+        "it replaced _GeneratorContextManager.__exit__",
+    ),
+    "takes over what looks at it": (
+        HONEST + "import __main__; __main__.Bench._loaded = property(lambda self: self._kernel)",
+        "it replaced Bench._loaded",
+    ),
+    "is given frames by a signal": (
+        HONEST + "import signal; signal.signal(signal.SIGUSR1, lambda _, frame: frame.f_back)",
+        "a kernel handles no signals",
     ),
     "answers in the place of the loop": (
         f"""

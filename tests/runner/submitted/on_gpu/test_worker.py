@@ -2,6 +2,7 @@
 kernels are Python.
 """
 
+import re
 from pathlib import Path
 
 import pytest
@@ -40,13 +41,12 @@ def test_a_right_kernel_is_timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert not timed.unconfined
 
 
-def test_one_that_takes_over_the_launch_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "name", ["cuda.bindings.driver.cuGraphLaunch", "cupy.cuda.runtime.deviceSynchronize"]
+)
+def test_one_that_takes_over_the_launch_or_its_end_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    source = """
-from cuda.bindings import driver
-driver.cuGraphLaunch = lambda *_: (0,)
-run = right
-"""
-    with pytest.raises(RefusedError, match=r"it replaced cuda\.bindings\.driver\.cuGraphLaunch"):
+    source = f"from cuda.bindings import driver\nimport cuda\n{name} = lambda *_: (0,)\nrun = right"
+    with pytest.raises(RefusedError, match=f"it replaced {re.escape(name)}"):
         judge(tmp_path, monkeypatch, source)

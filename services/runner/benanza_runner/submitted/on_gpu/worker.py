@@ -202,5 +202,6 @@ def _extends(array: Any, begin: int, end: int) -> bool:
 
 if __name__ == "__main__":
     modules = (sys.modules[__name__], disturbance, memory, sources, changes, graphs, loading)
-    watched = (driver, GpuBench, KernelBench, DeviceChanges, DeviceKernel, RepeatedGraph)
-    serve(int(sys.argv[1]), GpuBench, (*modules, *watched))
+    classes = (GpuBench, KernelBench, DeviceChanges, DeviceKernel, RepeatedGraph)
+    used = (driver, cupy, cupy.cuda, cupy.cuda.runtime)
+    serve(int(sys.argv[1]), GpuBench, (*modules, *classes), used)

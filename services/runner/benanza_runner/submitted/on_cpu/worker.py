@@ -42,7 +42,6 @@ class Bench(KernelBench):
         self._earlier: list[Array] = []
         self._call: Callable[[], object] = list
         self._change: Callable[[], object] = list
-        self._change: Callable[[], object] = list
         self._copies = [
             partial(np.copyto, *pair)
             for pair in zip(self._memory.copies, self._memory.outputs, strict=True)

@@ -1,6 +1,5 @@
 """What every worker of a submitted kernel does: it answers the referee until that closes."""
 
-import _signal
 import signal
 import sys
 import warnings
@@ -83,8 +82,8 @@ def serve(
     `used`.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the referee to act on.
-    for module in (signal, _signal):
-        module.signal = _refuse_signals  # type: ignore[attr-defined]
+    for name in ("signal", "_signal"):
+        vars(sys.modules[name])["signal"] = _refuse_signals
     end_with_the_parent()
     warnings.simplefilter("ignore")  # To show one, Python would read files.
     sys.dont_write_bytecode = True  # It could not, and would be taken for the kernel's doing.

@@ -113,6 +113,7 @@ def evaluate(
     model: ModelSource,
     *,
     framework: str = "onnxruntime",
+    configuration: str = "",
     scenario: Scenario = "single-stream",
     precision: Precision = "fp32",
     dims: Mapping[str, int] | None = None,
@@ -137,6 +138,7 @@ def evaluate(
     request = EvaluationRequest(
         model=arguments.model_text("model", model),
         framework=framework,
+        configuration=configuration,
         precision=arguments.optional_precision("precision", precision) or "fp32",
         scenario=arguments.scenario_choice("scenario", scenario),
         dims=arguments.bound(dims, values),

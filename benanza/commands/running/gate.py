@@ -4,7 +4,7 @@ import os
 import sys
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,12 +23,14 @@ from benanza.commands.options import (
     print_json,
 )
 from benanza.commands.startup import settings_of
-from benanza.gating.baseline import InRevision, document
 from benanza.render.answers.gate import print_gate
 from benanza.render.progress import progress_on
 from benanza.render.table import console
 from benanza.request import BoundPolicy, RunRequest
 from benanza_schemas.layer import Precision
+
+if TYPE_CHECKING:
+    from benanza.gating.baseline import InRevision
 
 STATUSES = {"fails": FAILED, "unknown": PARTIAL}
 """Of the verdicts that don't pass."""
@@ -41,8 +43,10 @@ class Baseline(click.ParamType):
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Path | InRevision | datetime:
+    ) -> "Path | InRevision | datetime":
         """A file that is there as its path; else a time, or with a colon a file in a revision."""
+        from benanza.gating.baseline import InRevision, document
+
         if isinstance(value, Path | InRevision | datetime):
             return value
         named = document(value)
@@ -103,7 +107,7 @@ def gate(
     *,
     models: tuple[str, ...],
     max_ratio: float | None,
-    no_slower_than: Path | InRevision | datetime | None,
+    no_slower_than: "Path | InRevision | datetime | None",
     stored: bool,
     framework: str,
     junit: Path | None,

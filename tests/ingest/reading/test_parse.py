@@ -106,6 +106,19 @@ def test_a_function_of_another_opset_is_converted() -> None:
     assert all(layer.layer is not None for layer in model.layers)
 
 
+def test_a_function_of_another_opset_that_onnx_cannot_convert_is_inlined_if_it_means_the_same() -> (
+    None
+):
+    """onnx gives up, as the type of `y` isn't declared."""
+    model = extracted(
+        """g (float[2,3] x) => (z) { y = mine.Half(x) z = Gelu(y) }
+        <domain: "mine", opset_import: ["" : 14, "mine" : 1]>
+        Half (a) => (b) { c = Constant <value_float: float = 0.5> () b = Mul(a, c) }""",
+        domains={"mine": 1},
+    )
+    assert [layer.op for layer in model.layers] == ["Mul", "Gelu"]
+
+
 def test_a_functions_attributes_come_from_its_caller() -> None:
     model = extracted(
         """g (float[2,3] x) => (y) { y = mine.Leaky <slope = 0.25> (x) }

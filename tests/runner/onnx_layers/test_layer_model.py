@@ -124,6 +124,16 @@ def test_an_embedding_has_a_place_for_the_mask_that_nobody_reads() -> None:
     assert [bool(name) for name in node.output] == [True, False]
 
 
+@pytest.mark.parametrize(("left", "names"), [(-1, []), (4, ["left_window_size"])])
+def test_defaults_that_an_older_onnx_runtime_does_not_know_are_left_out(
+    left: int, names: list[str]
+) -> None:
+    heads = (floats(1, 2, 5, 8),)
+    layer = single("Attention", 25, heads * 3, heads, left_window_size=left, right_window_size=-1)
+    (node,) = layer_model(layer).proto.graph.node
+    assert [attribute.name for attribute in node.attribute] == names
+
+
 def test_strings_are_refused() -> None:
     text = Tensor("string", (3,))
     with pytest.raises(LayerModelError, match="Identity reads string"):

@@ -27,6 +27,17 @@ def test_it_runs(op_type: str) -> None:
         Session(made.proto, made.constants, made.inputs, CPU, 1).call()
 
 
+@pytest.mark.parametrize("mask", ["m", ""])
+def test_keys_before_a_new_one_are_as_many_as_the_mask_or_the_buffer_has(mask: str) -> None:
+    graph = f"""g (float[1,1,64] x, int32[1,9] m, float[1,4,16,16] k, float[1,4,16,16] v,
+        int32[1] past) => (y, nk, nv) {{ y, nk, nv = com.microsoft.DecoderMaskedMultiHeadAttention
+        <num_heads = 4, past_present_share_buffer = 1> (x, x, x, {mask}, , k, v, past) }}"""
+    (layer,) = extract(content(graph, 21, {"com.microsoft": 1})).layers
+    assert layer.layer is not None
+    made = layer_model(layer.layer)
+    Session(made.proto, made.constants, made.inputs, CPU, 1).call()
+
+
 @pytest.mark.parametrize(
     ("weights", "node"),
     [

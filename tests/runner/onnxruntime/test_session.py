@@ -1,6 +1,7 @@
 """Sessions of ONNX Runtime, called and timed."""
 
 import numpy as np
+import onnx.parser
 import pytest
 
 from benanza_runner.onnx_layers.layer_model import layer_model
@@ -31,6 +32,17 @@ def test_a_layer_that_writes_another_shape_than_it_says_fails() -> None:
     layer = single("Gather", 13, (floats(4, 5), Tensor("int64", (7,))), (floats(8, 5),), axis=0)
     with pytest.raises(Exception, match=r"(?s)shape.*\{8,5\}|\{8,5\}.*shape"):
         session(layer).call()
+
+
+@pytest.mark.parametrize("shape", ["[]", "[2,found]"])
+def test_onnx_runtime_finds_memory_for_outputs_whose_size_the_model_does_not_say(
+    shape: str,
+) -> None:
+    model = onnx.parser.parse_model(
+        f"""<ir_version: 10, opset_import: ["" : 21]> g (float[2,3] x) => (int64{shape} y) {{
+        y = NonZero(x) }}"""
+    )
+    Session(model, {}, {"x": np.ones((2, 3), np.float32)}, CPU, 1).call()
 
 
 def test_weights_are_not_copied() -> None:

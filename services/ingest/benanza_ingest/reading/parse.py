@@ -13,6 +13,7 @@ from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import NODES_SETTING, TENSOR_ELEMENTS_SETTING, Limits
 from benanza_ingest.reading.strip import strip
 from benanza_ingest.resolving.inferring.axes import GROWING
+from benanza_ingest.resolving.operators import schema
 
 KEPT_ELEMENTS = 1 << 13
 """Constants of up to so many elements keep their data: shapes and axes are never larger."""
@@ -146,12 +147,14 @@ def _is_outside(place: str) -> bool:
 def inlined(model: ModelProto, limits: Limits) -> ModelProto:
     """The model without functions. Raises `ModelError` if they take too much, or can't be inlined.
 
-    Those of another opset are converted, unless onnx might take
-    gigabytes for that: it infers shapes then. What can't be converted stays, and is skipped.
+    Those of another opset in which their operators mean the same count as of the model's. The
+    others are converted, unless onnx might take gigabytes for that: it infers shapes then. What
+    can't be converted stays, and is skipped.
     """
     if not model.functions:
         return model
     _check_function_size(model, limits)
+    _take_over_opsets(model)
     made: ModelProto
     try:
         if not any(_grows(function.node) for function in model.functions):
@@ -164,6 +167,45 @@ def inlined(model: ModelProto, limits: Limits) -> ModelProto:
     except Exception as error:
         raise ModelError(f"the model's functions can't be inlined: {_line(error)}") from error
     return made
+
+
+def _take_over_opsets(model: ModelProto) -> None:
+    """Sets the opsets of functions to the model's where that changes the meaning of no operator."""
+    versions = opset_imports(model)
+    for function in model.functions:
+        for opset in function.opset_import:
+            domain, version = _domain(opset.domain), versions.get(_domain(opset.domain))
+            if version is not None and version != opset.version:
+                kinds = _kinds(function.node, domain)
+                if all(_means_the_same(kind, domain, opset.version, version) for kind in kinds):
+                    opset.version = version
+
+
+def _kinds(protos: Iterable[NodeProto], domain: str) -> Iterator[str]:
+    """The operators of a domain that nodes and their bodies have."""
+    for proto in protos:
+        if _domain(proto.domain) == domain:
+            yield proto.op_type
+        for body in subgraphs(proto):
+            yield from _kinds(body.node, domain)
+
+
+def _means_the_same(op_type: str, domain: str, version: int, other: int) -> bool:
+    """Whether an operator's definition at two opsets differs at most in the types that it takes."""
+    signatures = [_signature(op_type, domain, opset) for opset in (version, other)]
+    return signatures[0] is not None and signatures[0] == signatures[1]
+
+
+def _signature(op_type: str, domain: str, opset: int) -> object:
+    """The names of what an operator reads and writes, and its attributes; None if it isn't known.
+
+    A definition with another meaning has another default, or moves an attribute to an input.
+    """
+    definition = schema(op_type, domain, opset)
+    return definition and (
+        [parameter.name for parameter in (*definition.inputs, *definition.outputs)],
+        {name: each.default_value for name, each in definition.attributes.items()},
+    )
 
 
 def _grows(protos: Iterable[NodeProto]) -> bool:

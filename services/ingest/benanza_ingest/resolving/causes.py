@@ -277,6 +277,8 @@ class Causes:
         complaint = next(filter(None, map(self._inference.complaints.get, node.output)), None)
         if complaint is None:
             return None
+        if node.domain and "; " in complaint:  # It says what to do.
+            return Cause(f"{_title(node)}: {complaint}")
         given = ["--batch"] * bool(self._binding.assumed) + ["--dim"] * bool(self._binding.dims)
         mend = f"give {' or '.join(given)} another number, or " if given else ""
         who = "" if node.domain else "onnx says of "

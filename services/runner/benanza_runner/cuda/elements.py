@@ -24,6 +24,13 @@ IN_MEMORY = {
 }
 """The types of C in memory, by ONNX's names, of all elements but floats of the precision."""
 
+_INSTEAD = {
+    "float64": "convert the model to float32",
+    "complex64": "export the model with real numbers",
+    "complex128": "export the model with real numbers",
+}
+"""What to do about other types than floats and integers of few bits."""
+
 INDEX = "index"
 """The element type of an operand that is not in memory: each element is its own index."""
 
@@ -33,7 +40,8 @@ def element(dtype: str) -> str:
     if dtype in FLOATS:
         return ""
     if dtype not in IN_MEMORY:
-        raise UnsupportedError(f"tensors of {dtype} are not supported yet")
+        instead = _INSTEAD.get(dtype, "quantise to int8 or float8e4m3fn")
+        raise UnsupportedError(f"tensors of {dtype} are not supported yet: {instead}")
     return dtype
 
 

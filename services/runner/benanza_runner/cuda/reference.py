@@ -15,6 +15,7 @@ from benanza_runner.onnx_layers.collectives import (
     all_reduced,
     is_collective,
 )
+from benanza_runner.onnx_layers.diffusion import diffused, is_of_diffusion
 from benanza_runner.onnx_layers.experts import is_mixture, mixture
 from benanza_runner.onnx_layers.kept_keys import (
     grouped,
@@ -25,6 +26,7 @@ from benanza_runner.onnx_layers.kept_keys import (
 )
 from benanza_runner.onnx_layers.layer_model import LayerModel, layer_model
 from benanza_runner.onnx_layers.onnx_schemas import formal_types, numpy_dtype
+from benanza_runner.onnx_layers.packed_heads import attended, is_packed
 from benanza_runner.onnx_layers.random_values import random_value
 from benanza_runner.onnxruntime.session import CPU, on_cpu, session_options
 from benanza_schemas.element_types import FLOATS, PRECISIONS
@@ -57,7 +59,7 @@ def reference(layer: Layer, precision: Precision, threads: int) -> Reference:
     Runtime uses so many `threads`. Raises what `layer_model` and ONNX Runtime raise.
 
     Mixtures of experts are computed in NumPy, since ONNX Runtime's CPU runs only some; so is
-    attention to a cache in float8 or in blocks.
+    attention to a cache in float8 or in blocks, and what it fuses in diffusion models.
     """
     if is_collective(layer):
         return _of_all_ranks(layer, precision)
@@ -81,6 +83,10 @@ def _in_numpy(layer: Layer) -> Callable[[Layer, Mapping[int, Array]], list[Array
         return lambda mixed, values: [mixture(mixed, values)]
     if is_paged(layer):
         return paged
+    if is_of_diffusion(layer):
+        return diffused
+    if len(layer.operators) == 1 and is_packed(layer, layer.operators[0]):
+        return attended
     return grouped if is_in_float8(layer) else None
 
 

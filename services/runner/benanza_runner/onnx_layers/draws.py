@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benanza_runner.arrays import Array
-from benanza_schemas.layer import Layer, Operator
+from benanza_schemas.layer import OMITTED, Layer, Operator
 
 
 class Draw(NamedTuple):
@@ -112,6 +112,25 @@ def _written_step(layer: Layer, operator: Operator) -> Array:
     return np.array(STEP * STEP * SPREAD * sqrt(terms))
 
 
+MIDDLE = 128
+"""The zero point of weights in uint8: those of int8 are as many steps below."""
+
+
+def _point(slot: int) -> Rule:
+    """The zero point of what is in a place: 0, or the middle of weights in uint8."""
+
+    def draw(layer: Layer, operator: Operator) -> Draw:
+        return Draw(MIDDLE, MIDDLE) if _is_around_middle(layer, operator, slot) else ZERO
+
+    return draw
+
+
+def _is_around_middle(layer: Layer, operator: Operator, slot: int) -> bool:
+    tensor = layer.tensors[operator.inputs[slot]]
+    zero = (*operator.inputs[slot + 2 :], OMITTED)[0]
+    return tensor.constant and tensor.dtype == "uint8" and zero != OMITTED
+
+
 def quantised(slot: int) -> Rule:
     """Numbers of both signs. Weights are so small that two products fit into 16 bits: on CPUs
     without VNNI, ONNX Runtime lets larger sums saturate. A bias is as large as a result. In float8,
@@ -120,6 +139,8 @@ def quantised(slot: int) -> Rule:
 
     def draw(layer: Layer, operator: Operator) -> Draw:
         tensor = layer.tensors[operator.inputs[slot]]
+        if _is_around_middle(layer, operator, slot):
+            return Draw(MIDDLE - 60, MIDDLE + 60)
         match tensor.dtype:
             case "int32":
                 return Draw(1000, 10_000)
@@ -147,7 +168,7 @@ _PRODUCTS = {
 QUANTISED: Mapping[int, Rule] = {1: _written_step, 2: always(ZERO)}
 """What a QuantizeLinear reads besides numbers."""
 
-DEQUANTISED: Mapping[int, Rule] = {0: quantised(0), 1: _step(0), 2: always(ZERO)}
+DEQUANTISED: Mapping[int, Rule] = {0: quantised(0), 1: _step(0), 2: _point(0)}
 """What a DequantizeLinear reads."""
 
 QLINEAR: dict[int, Rule] = {
@@ -156,7 +177,7 @@ QLINEAR: dict[int, Rule] = {
     2: always(ZERO),
     3: quantised(3),
     4: _step(3),
-    5: always(ZERO),
+    5: _point(3),
     6: _written_step,
     7: always(ZERO),
 }

@@ -6,7 +6,7 @@ import onnx
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
 from benanza_runner.arrays import Array
-from benanza_runner.onnx_layers.onnx_schemas import opsets, schema
+from benanza_runner.onnx_layers.onnx_schemas import new_attributes, opsets, schema
 from benanza_runner.onnx_layers.random_values import random_value
 from benanza_schemas.element_types import BITS, TO_ONNX
 from benanza_schemas.layer import OMITTED, Attribute, Layer, Operator, Precision, TensorValue
@@ -114,15 +114,19 @@ def _node(operator: Operator) -> NodeProto:
     node.attribute.extend(
         _attribute(operator, attribute)
         for attribute in operator.attributes
-        if not _says_nothing(attribute)
+        if not _says_nothing(operator, attribute)
     )
     return node
 
 
-def _says_nothing(attribute: Attribute) -> bool:
+def _says_nothing(operator: Operator, attribute: Attribute) -> bool:
     """Whether it is a default that ONNX Runtime doesn't know once it made a pooling of integers of
-    the operator.
+    the operator, or that is newer than the operator that it has.
     """
+    definition = schema(operator)
+    if definition is not None and attribute.name in new_attributes(operator):
+        default = definition.attributes[attribute.name].default_value
+        return bool(default.type) and helper.get_attribute_value(default) == attribute.value
     ones = isinstance(attribute.value, tuple) and set(attribute.value) == {1}
     return attribute.name == "dilations" and ones
 

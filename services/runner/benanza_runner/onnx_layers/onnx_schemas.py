@@ -49,6 +49,15 @@ def _schema(op_type: str, version: int, domain: str) -> onnx.defs.OpSchema | Non
     return definition
 
 
+def new_attributes(operator: Operator) -> frozenset[str]:
+    """The attributes that the version of an operator before its own doesn't have."""
+    former = _schema(operator.op_type, operator.version - 1, operator.domain)
+    definition = schema(operator)
+    if former is None or definition is None:
+        return frozenset()
+    return frozenset(definition.attributes) - frozenset(former.attributes)
+
+
 def formal_types(operator: Operator, slot: int, *, output: bool) -> frozenset[str] | None:
     """The element types that an operator's input or output may have, or None if unknown."""
     return _formal_types(operator.op_type, operator.version, operator.domain, slot, output)

@@ -54,6 +54,14 @@ def _all_keys(layer: Layer, operator: Operator) -> int:
     return before + input_shape(layer, operator, 0)[1]
 
 
+def _last_in_buffer(layer: Layer, operator: Operator) -> Array:
+    """How many keys come before the new one: as many as a mask says, or the cache has room for."""
+    if operator.inputs[3] >= 0:
+        return np.array(input_shape(layer, operator, 3)[-1] - 1)
+    room = input_shape(layer, operator, 5)[2]
+    return np.array(room - 1 if operator.integer("past_present_share_buffer", 0) else room)
+
+
 def _last_key(layer: Layer, operator: Operator) -> Array:
     return np.array(_all_keys(layer, operator) - 1)
 
@@ -196,6 +204,7 @@ _OF_ONE = _scaled(1, 3, zeros=(2, 4))
 OWN_RULES: Mapping[str, Mapping[int, Rule]] = {
     "Attention": {3: _mask(3)},
     "CropAndResize": {1: always(Draw(0, 1)), 2: always(ZERO)},
+    "DecoderMaskedMultiHeadAttention": {7: _last_in_buffer, 8: always(Draw(1, 1)), 9: always(ZERO)},
     "DequantizeLinear": DEQUANTISED,
     "DynamicQuantizeLSTM": _scaled(8, 10, zeros=(9, 11)),
     "DynamicQuantizeMatMul": _scaled(2, zeros=()),
@@ -237,7 +246,7 @@ OWN_RULES: Mapping[str, Mapping[int, Rule]] = {
     "QLinearMul": _OF_TWO,
     "QLinearReduceMean": _OF_ONE,
     "QLinearSigmoid": _OF_ONE,
-    "QLinearSoftmax": _OF_ONE,
+    "QLinearSoftmax": _OF_ONE | {3: always(Draw(1 / 256, 1 / 256))},
     "QLinearWhere": _scaled(2, 5, 7, zeros=(3, 6, 8)),
     "QMoE": {1: _routing, **{place: _expert_scales(place // 3) for place in (3, 6, 9)}},
     "QuantizeLinear": QUANTISED,

@@ -199,6 +199,13 @@ def _key_lengths(layer: Layer, operator: Operator) -> Array:
     return np.array(input_shape(layer, operator, 1)[-2])
 
 
+def _last_places(layer: Layer, operator: Operator) -> Array:
+    """New tokens are the last ones of a cache."""
+    axis = operator.integer("axis", -2)
+    cache, tokens = (input_shape(layer, operator, slot)[axis] for slot in (0, 1))
+    return np.array(cache - tokens)
+
+
 def _mixing(slot: int) -> Rule:
     """Weights so small that states settle: with larger ones, rounding grows from step to step
     until results of two right programs have nothing in common.
@@ -277,7 +284,7 @@ RULES: Mapping[str, Mapping[int, Rule]] = {
     "ScatterND": {1: _distinct_tuples},
     "SoftmaxCrossEntropyLoss": {1: _class_index},
     "Sqrt": {0: always(POSITIVE)},
-    "TensorScatter": {2: always(ZERO)},
+    "TensorScatter": {2: _last_places},
     "TopK": {1: _size_on_axis(-1)},
     "Trilu": {1: always(ZERO)},
 }

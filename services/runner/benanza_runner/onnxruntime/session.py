@@ -5,6 +5,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
+import onnx
 import onnxruntime as ort
 from onnx import ModelProto, TensorProto, helper
 
@@ -30,9 +31,9 @@ class Session:
     """A model, ready to be called: inputs and outputs are bound to memory on the device.
 
     All outputs of equal type and shape share one piece of memory, but for those that `in_place`
-    says lie in an input's. If `optimised`, ONNX Runtime
-    changes the model first, as it does by default. Raises whatever ONNX Runtime raises when it
-    refuses a model.
+    says lie in an input's, and those of which the model doesn't say how large they are: ONNX
+    Runtime allocates these in each call. If `optimised`, ONNX Runtime changes the model first, as
+    it does by default. Raises whatever ONNX Runtime raises when it refuses a model.
     """
 
     def __init__(
@@ -63,6 +64,9 @@ class Session:
                 self._binding.bind_ortvalue_output(output.name, value)
                 continue
             kind = output.type.tensor_type
+            if not _has_size(kind):
+                self._binding.bind_output(output.name, provider.device)
+                continue
             key = kind.elem_type, tuple(dim.dim_value for dim in kind.shape.dim)
             if key not in shared:
                 shared[key] = ort.OrtValue.ortvalue_from_shape_and_type(
@@ -74,6 +78,10 @@ class Session:
     def call(self) -> Timing:
         """Runs the model once, to its end."""
         return clocked(lambda: self._session.run_with_iobinding(self._binding))
+
+
+def _has_size(kind: onnx.TypeProto.Tensor) -> bool:
+    return kind.HasField("shape") and all(dim.HasField("dim_value") for dim in kind.shape.dim)
 
 
 def session_options(

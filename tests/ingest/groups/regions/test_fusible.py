@@ -65,6 +65,8 @@ def test_what_may_be_in_a_region(body: str, role: Role) -> None:
     "body",
     [
         "y = MatMul(x, z)",
+        "half = Constant<value_float = 0.5>() on = Constant<value = bool {1}>()"
+        " y = Dropout(x, half, on)",
         "y = GatherND(x, each)",
         "y = Resize(x, , , odd)",  # some elements twice, some once
         "y = Resize(x, , nearly)",

@@ -10,6 +10,7 @@ from onnx import helper
 
 from benanza_ingest.extract import extract
 from benanza_ingest.resolving.onnxruntime_operators.classical import RULES
+from tests.ingest.onnx_text import content
 
 LEAF: dict[str, Any] = {
     "nodes_treeids": [0],
@@ -42,6 +43,16 @@ VECTORS: dict[str, Any] = {
     "rho": [0.1],
 }
 
+PAIRS: dict[str, Any] = {
+    "kernel_type": "LINEAR",
+    "kernel_params": [0.1, 0.0, 3.0],
+    "support_vectors": [0.1] * 16,
+    "vectors_per_class": [1] * 4,
+    "coefficients": [0.5] * 12,
+    "rho": [0.1] * 6,
+    "classlabels_ints": [0, 1, 2, 3],
+}
+
 CASES: dict[str, tuple[int, dict[str, Any], int]] = {
     "FeatureVectorizer": (2, {"inputdimensions": [4, 4]}, 1),
     "Imputer": (1, {"imputed_value_floats": [1.0], "replaced_value_float": 0.0}, 1),
@@ -51,6 +62,7 @@ CASES: dict[str, tuple[int, dict[str, Any], int]] = {
         1,
     ),
     "Normalizer": (1, {"norm": "L2"}, 1),
+    "SVMClassifier": (1, PAIRS, 2),
     "SVMRegressor": (1, VECTORS, 1),
     "Scaler": (1, {"offset": [0.0] * 4, "scale": [2.0] * 4}, 1),
     "TreeEnsembleClassifier": (1, CLASSES | {"classlabels_int64s": [0, 1, 2]}, 2),
@@ -58,7 +70,7 @@ CASES: dict[str, tuple[int, dict[str, Any], int]] = {
 }
 
 
-@pytest.mark.parametrize("op_type", RULES)
+@pytest.mark.parametrize("op_type", sorted(RULES.keys() - {"ArrayFeatureExtractor"}))
 def test_they_are_what_onnx_runtime_returns(op_type: str) -> None:
     count, attributes, outputs = CASES[op_type]
     names, results = [f"i{at}" for at in range(count)], [f"o{at}" for at in range(outputs)]
@@ -77,3 +89,22 @@ def test_they_are_what_onnx_runtime_returns(op_type: str) -> None:
     tensors = [layer.layer.tensors[at] for at in layer.layer.operators[0].outputs]
     expected = [(str(each.dtype), each.shape) for each in map(np.asarray, found)]
     assert [(each.dtype, each.shape) for each in tensors] == expected
+
+
+@pytest.mark.parametrize("shape", ["3", "5,3", "2,5,3"])
+def test_the_last_axis_of_what_is_extracted_has_what_is_named(shape: str) -> None:
+    text = f"""g (float[{shape}] x, int64[1,2] i) => (float[] y) {{
+        y = ai.onnx.ml.ArrayFeatureExtractor(x, i) z = Relu(y) }}"""
+    model = content(text, 17, {"ai.onnx.ml": 3})
+    given = np.ones([int(size) for size in shape.split(",")], np.float32)
+    (found,) = ort.InferenceSession(model).run(None, {"x": given, "i": np.zeros((1, 2), np.int64)})
+    layer = extract(model).layers[-1].layer
+    assert layer is not None
+    assert layer.tensors[-1].shape == np.shape(found)
+
+
+def test_maps_are_no_tensors_and_can_be_left_out() -> None:
+    text = """g (float[2,3] x) => (y) {
+        y = ai.onnx.ml.ZipMap <classlabels_int64s = [0, 1, 2]> (x) }"""
+    (layer,) = extract(content(text, 17, {"ai.onnx.ml": 3})).layers
+    assert layer.reason.endswith("as skl2onnx does with zipmap=False")

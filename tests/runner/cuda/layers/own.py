@@ -334,12 +334,25 @@ for _name, _dtype in CODES.items():
         ),
     }
 
+
+def packed_heads(packed: tuple[int, ...], *query: Tensor, **more: AttributeValue) -> Layer:
+    """MultiHeadAttention of what is packed by batch, token, head, kind and column."""
+    inputs, result = (*query, floats(*packed)), floats(packed[0], 7, 64)
+    return single("MultiHeadAttention", 1, inputs, (result,), DOMAIN, num_heads=4, **more)
+
+
 MULTI_HEADS = {
     "multi-head attention": multi_head((2, 9, 64)),
     "multi-head attention, scaled and masked": multi_head(
         (2, 9, 64), floats(1, 4, 7, 9), scale=0.3
     ),
     "multi-head attention of keys by head": multi_head((2, 4, 9, 16)),
+    "multi-head attention of keys by head with a bias": multi_head(
+        (2, 4, 9, 16), bias=weights(192)
+    ),
+    "multi-head attention, packed": packed_heads((2, 7, 4, 3, 16)),
+    "multi-head attention, packed and causal": packed_heads((2, 7, 4, 3, 16), unidirectional=1),
+    "multi-head attention of packed keys": packed_heads((2, 9, 4, 2, 16), floats(2, 7, 64)),
     "multi-head attention with a mask of keys": multi_head((2, 9, 64), keys=(2, 9)),
     "multi-head attention of few queries with a mask of keys": multi_head(
         (2, 300, 64), queries=3, heads=1, keys=(2, 300)
@@ -453,6 +466,13 @@ OWN = (
             (ROWS,),
             DOMAIN,
             epsilon=1e-5,
+        ),
+        "skip layer norm of what is repeated": single(
+            "SkipLayerNormalization",
+            1,
+            (ROWS, floats(1, 5, 64), SCALE, weights(64)),
+            (ROWS,),
+            DOMAIN,
         ),
         "skip rms norm": single(
             "SkipSimplifiedLayerNormalization",

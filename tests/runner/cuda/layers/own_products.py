@@ -67,6 +67,9 @@ FUSED_PRODUCTS = {
     "fused product, both transposed": fused_product(
         (2, 16, 9), (2, 7, 16), (2, 9, 7), transA=1, transB=1
     ),
+    "fused product, rows before batches": fused_product(
+        (9, 2, 3, 16), (7, 2, 3, 16), (2, 3, 9, 7), transBatchA=1, transBatchB=1, transB=1
+    ),
     "fused product of matrices": fused_product((16, 9), (16, 7), (9, 7), alpha=0.5, transA=1),
     "fused product of a vector": fused_product((16,), (16, 7), (7,), alpha=3.0, transA=1),
     "fused product with weights": single(

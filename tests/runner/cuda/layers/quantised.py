@@ -235,6 +235,13 @@ ON_INTEGERS: dict[str, Layer] = {
         "",
         **SAME,
     ),
+    "QLinearConv with weights in uint8": on_integers(
+        "QLinearConv",
+        [*scaled("uint8", *X), *scaled("uint8", *W, constant=True), *POINT, BIAS],
+        Tensor("uint8", Y),
+        "",
+        **SAME,
+    ),
     "QLinearConv by channel": on_integers(
         "QLinearConv",
         [
@@ -260,9 +267,16 @@ ON_INTEGERS: dict[str, Layer] = {
         Tensor("uint8", (20, 32)),
         transB=1,
     ),
+    "QGemm with weights in uint8": on_integers(
+        "QGemm",
+        [*scaled("uint8", 20, 64), *scaled("uint8", 32, 64, constant=True), BIAS, *POINT],
+        Tensor("uint8", (20, 32)),
+        transB=1,
+    ),
     "QLinearAdd": on_integers("QLinearAdd", [*scaled("uint8", *X) * 2, *POINT], MAP),
     "QLinearMul": on_integers("QLinearMul", [*scaled("uint8", *X) * 2, *POINT], MAP),
     "QLinearSigmoid": on_integers("QLinearSigmoid", [*scaled("uint8", *X), *POINT], MAP),
+    "QLinearSoftmax": on_integers("QLinearSoftmax", [*scaled("uint8", *X), *POINT], MAP, opset=13),
     "QLinearLeakyRelu": on_integers(
         "QLinearLeakyRelu", [*scaled("uint8", *X), *POINT], MAP, alpha=0.1
     ),

@@ -3,6 +3,7 @@
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor
 from tests.runner.cuda.layers.attention import ATTENTIONS
+from tests.runner.cuda.layers.diffusion import DIFFUSION
 from tests.runner.cuda.layers.experts import MIXTURES
 from tests.runner.cuda.layers.float8 import FLOAT8_CONVERSIONS, FLOAT8_PRODUCTS
 from tests.runner.cuda.layers.gathered_blocks import GATHERED
@@ -15,6 +16,7 @@ from tests.runner.cuda.layers.prologues import FOLDED
 from tests.runner.cuda.layers.quantised import ON_INTEGERS, QUANTISED
 from tests.runner.cuda.layers.recurrent import RECURRENT
 from tests.runner.cuda.layers.regions import MERGED, REGIONS
+from tests.runner.cuda.layers.scaled_blocks import SCALED_BLOCKS
 from tests.runner.cuda.layers.states import STATES
 from tests.runner.layers import conv_group, floats, gemm, operator, single, weights
 
@@ -165,11 +167,13 @@ LAYERS: dict[str, Layer] = {
     **IN_PLACE,
     **GATHERED,
     **OWN,
+    **DIFFUSION,
     **FUSED_PRODUCTS,
     **QUANTISED,
     **FLOAT8_CONVERSIONS,
     **FLOAT8_PRODUCTS,
     **ON_INTEGERS,
+    **SCALED_BLOCKS,
     **MIXTURES,
     **STATES,
 }

@@ -5,7 +5,7 @@ from math import prod
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor
 from tests.runner.cuda.layers.regions import whole
-from tests.runner.layers import floats, operator, weights
+from tests.runner.layers import floats, operator, single, weights
 
 DOMAIN = "com.microsoft"
 
@@ -173,4 +173,19 @@ GATED = {
     "gated rms norm with a sigmoid": gated_norm(activation="sigmoid"),
 }
 
-STATES = LINEAR | CAUSAL | WRITTEN_OUT | GATED
+
+def scattered(cache: Tensor, new: tuple[int, ...], *, first: bool = True, mode: str) -> Layer:
+    """TensorScatter of new tokens along the last axis but one, from a place on in each sequence."""
+    of = (cache, Tensor(cache.dtype, new), Tensor("int64", new[:1]))
+    return single("TensorScatter", 24, of if first else of[:2], (cache,), "", axis=-2, mode=mode)
+
+
+SCATTERED = {
+    "scattered tokens": scattered(floats(2, 3, 9, 4), (2, 3, 2, 4), mode="linear"),
+    "scattered tokens, around": scattered(floats(2, 9, 4), (2, 3, 4), mode="circular"),
+    "scattered bytes from the first place on": scattered(
+        Tensor("int8", (2, 9, 4)), (2, 3, 4), first=False, mode="linear"
+    ),
+}
+
+STATES = LINEAR | CAUSAL | WRITTEN_OUT | GATED | SCATTERED

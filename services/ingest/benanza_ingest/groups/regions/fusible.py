@@ -99,6 +99,8 @@ def _role(kind: Kind, layer: Layer, operator: Operator) -> Role | None:
     facts, one_result = facts_of(operator.op_type), len(operator.outputs) == 1
     if kind == "view":
         return Role.VIEW if facts.region in ("view", "element-wise", "movement") else None
+    if operator.op_type == "Dropout":  # it draws what it drops
+        return None
     match facts.region:
         case "view":  # what appends to a state copies
             return Role.MOVEMENT

@@ -39,6 +39,7 @@ RULES: dict[tuple[str, str], Rule] = {
     },
     **{("com.microsoft.nchwc", name): rule for name, rule in windows.IN_BLOCKS.items()},
     **{("ai.onnx.ml", name): rule for name, rule in classical.RULES.items()},
+    ("ai.onnx.ml", "ZipMap"): classical.maps,
 }
 
 _NAMES = {"float": "float32", "double": "float64"}
@@ -80,8 +81,8 @@ def results(
     if definition.name in _BY_ATTRIBUTE:
         chosen = FROM_ONNX[own.number(_BY_ATTRIBUTE[definition.name])]
         bound[definition.outputs[0].type_str] = chosen
-    if definition.name == "TreeEnsembleClassifier":
-        bound["T2"] = "int64" if own.attributes.get("classlabels_int64s") else "string"
+    if definition.name in ("SVMClassifier", "TreeEnsembleClassifier"):
+        bound["T2"] = "string" if own.attributes.get("classlabels_strings") else "int64"
     for position, shape in enumerate(rule(own)[: len(node.output)]):
         name = node.output[position]
         dtype = _dtype(definition, position, bound) if name else ""

@@ -24,7 +24,10 @@ from benanza_runner.cuda.lowering.elementwise.chains import is_chain, lower_elem
 from benanza_runner.cuda.lowering.elementwise.generated import GENERATED, lower_generated
 from benanza_runner.cuda.lowering.folding import FOLDINGS
 from benanza_runner.cuda.lowering.gathering import GATHERINGS
-from benanza_runner.cuda.lowering.integers.integer_product import lower_integer_product
+from benanza_runner.cuda.lowering.integers.integer_product import (
+    lower_integer_product,
+    refuse_integer_convolution,
+)
 from benanza_runner.cuda.lowering.integers.packed_product import PACKED, lower_packed_product
 from benanza_runner.cuda.lowering.integers.quantised import (
     is_quantised,
@@ -63,6 +66,14 @@ from benanza_runner.cuda.lowering.regions.gathered_blocks import (
 )
 from benanza_runner.cuda.lowering.regions.grid_sampling import GRID_SAMPLING, lower_grid_sampling
 from benanza_runner.cuda.lowering.regions.lower_region import lower_region
+from benanza_runner.cuda.lowering.regions.scaled_blocks import (
+    is_scaled_by_blocks,
+    lower_scaled_blocks,
+)
+from benanza_runner.cuda.lowering.regions.scattered_tokens import (
+    SCATTERED_TOKENS,
+    lower_scattered_tokens,
+)
 from benanza_runner.cuda.lowering.written_out.on_integers import is_on_integers, on_floats
 from benanza_runner.cuda.lowering.written_out.operators import (
     DOMAIN,
@@ -115,10 +126,12 @@ _CHAINS: dict[str, Lower] = {
 }
 _AS_REGIONS: dict[str, Lower] = {
     DYNAMIC_QUANTISATION: lambda layer, values: Lowered(*lower_dynamic_quantisation(layer, values)),
+    SCATTERED_TOKENS: lambda layer, values: Lowered(*lower_scattered_tokens(layer, values)),
     GRID_SAMPLING: lambda layer, values: Lowered(*lower_grid_sampling(layer, values)),
 }
 _SINGLE: dict[str, Single] = (
     {
+        "ConvInteger": refuse_integer_convolution,
         "Einsum": lower_ordering,
         "MatMulInteger": lower_integer_product,
     }
@@ -170,6 +183,8 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
         return lower(on_floats(layer), values)
     if consists_of_others(layer):
         return lower(in_standard_operators(layer), values)
+    if is_scaled_by_blocks(layer):
+        return Lowered(*lower_scaled_blocks(layer, values))
     if is_weight_only(layer):
         return Lowered(*lower_weight_only(layer, values))
     if _has_empty(layer):

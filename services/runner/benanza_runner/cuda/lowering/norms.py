@@ -15,17 +15,20 @@ Lower = Callable[[Layer, Mapping[int, Array]], Lowering]
 
 
 def is_norm_of_sum(layer: Layer) -> bool:
-    """Whether a layer is an Add and the normalisation of its result."""
+    """Whether a layer is an Add of equal shapes and the normalisation of its result."""
     names = [operator.op_type for operator in layer.operators]
-    return names in (["Add", "LayerNormalization"], ["Add", "RMSNormalization"])
+    if names not in (["Add", "LayerNormalization"], ["Add", "RMSNormalization"]):
+        return False
+    first, second = (layer.tensors[index].shape for index in layer.operators[0].inputs)
+    return first == second
 
 
 def lower_norm_of_sum(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     """The call for such a group and its operands. Raises `UnsupportedError`."""
     added, norm = layer.operators
     first, second = added.inputs
-    if layer.tensors[first].shape != layer.tensors[second].shape or len(norm.outputs) > 1:
-        raise UnsupportedError(f"{layer.title()} of other shapes or results is not supported yet")
+    if len(norm.outputs) > 1:
+        raise UnsupportedError(f"{layer.title()} with other results is not supported yet")
     summed = {norm.inputs[0]: values[first]}
     alone = Layer(layer.tensors, (norm,), layer.outputs)
     call, operands = _layer(alone, {**values, **summed})

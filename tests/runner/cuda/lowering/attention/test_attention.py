@@ -129,14 +129,17 @@ def test_the_last_query_has_the_place_of_the_last_key_that_counts() -> None:
     assert call_of(GROUPS["causal attention behind kept keys"]).before == 296
 
 
-def test_lengths_that_hide_keys_or_are_not_known_are_refused() -> None:
+def test_all_keys_count_where_it_is_computed_how_many_and_fewer_are_refused() -> None:
     told = behind(*FEW[:2], is_causal=1)
     fewer = replace(told.tensors[3], value=np.array([300, 299], "<i8").tobytes())
-    unknown = replace(told.tensors[3], value=None)
-    for length, reason in ((fewer, "keys that don't count"), (unknown, "lengths of its keys")):
-        layer = replace(told, tensors=(*told.tensors[:3], length, *told.tensors[4:]))
-        with pytest.raises(UnsupportedError, match=reason):
-            lower(layer, random_inputs(layer, "fp32"))
+    unknown = replace(told.tensors[3], value=None, constant=False)
+    hidden, computed = (
+        replace(told, tensors=(*told.tensors[:3], length, *told.tensors[4:]))
+        for length in (fewer, unknown)
+    )
+    assert call_of(computed) == call_of(told)
+    with pytest.raises(UnsupportedError, match="keys that don't count"):
+        lower(hidden, random_inputs(hidden, "fp32"))
 
 
 @pytest.mark.parametrize(("queries", "keys", "before"), [(1, 40, 0), (3, 42, 39)])

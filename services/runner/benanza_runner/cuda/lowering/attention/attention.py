@@ -93,13 +93,12 @@ def _check(layer: Layer, operator: Operator) -> None:
 def _before(
     layer: Layer, values: Mapping[int, Array], lengths: int, queries: int, keys: int
 ) -> int:
-    """How many keys stand before the first query's own. There are none, unless the layer fixes the
-    lengths of the keys: then the last query has the place of the last key that counts.
+    """How many keys stand before the first query's own. There are none, unless the layer has
+    lengths of the keys: then the last query has the place of the last key that counts. Where they
+    are computed, all keys are taken to count.
     """
     if lengths == OMITTED:
         return 0
-    if layer.tensors[lengths].value is None:
-        raise UnsupportedError("an Attention with lengths of its keys is not supported yet")
     if queries > keys or (values[lengths] != keys).any():
         raise UnsupportedError("an Attention with keys that don't count is not supported yet")
     return keys - queries

@@ -98,4 +98,7 @@ def _product(
 
 
 def _refused(name: str) -> UnsupportedError:
-    return UnsupportedError(f"an {PROJECTED} of ONNX Runtime with {name} is not supported yet")
+    return UnsupportedError(
+        f"an {PROJECTED} of ONNX Runtime with {name} is not supported yet: publish the model as it "
+        "was before its attention was fused"
+    )

@@ -173,7 +173,10 @@ class ElementwiseKernel:
             return logic.expression(operator, [self.name(index) for index in inputs], read, written)
         if not expressions.is_elementwise(operator):
             if not integer_expressions.is_known(op_type):
-                raise UnsupportedError(f"no library here runs {self._layer.title()}")
+                raise UnsupportedError(
+                    f"no library here runs {self._layer.title()} on a GPU: --runtime onnxruntime "
+                    "measures it on a CPU"
+                )
         elif not written and op_type == "Pow" and self._power(operator) in POWERS:
             return POWERS[self._power(operator)].format(self.name(inputs[0]))
         elif not written:

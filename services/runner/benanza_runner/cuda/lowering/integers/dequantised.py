@@ -10,6 +10,7 @@ import numpy as np
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_runner.onnx_layers.draws import MIDDLE
 from benanza_schemas.layer import OMITTED, Layer, Operator
 
 DEQUANTISE = "DequantizeLinear"
@@ -66,10 +67,25 @@ class DequantisedInputs:
         return Dequantised(source.inputs[0], self.scale(source), axis, turned)
 
     def scale(self, operator: Operator) -> Array:
-        """The scale of a QuantizeLinear or DequantizeLinear, whose zero point has to be 0."""
+        """The scale of a QuantizeLinear or DequantizeLinear, whose zero point has to be 0, or of
+        weights in uint8 the middle: `signed` moves them.
+        """
         scale, zero = (*operator.inputs[1:], OMITTED)[:2]
         if not all(self._layer.tensors[i].constant for i in (scale, zero) if i != OMITTED):
             raise UnsupportedError("a scale that is computed is not supported yet")
-        if zero != OMITTED and np.any(self._values[zero]):
-            raise UnsupportedError("a quantised product with a zero point is not supported yet")
+        read = self._layer.tensors[operator.inputs[0]]
+        middle = MIDDLE if read.constant and read.dtype == "uint8" else 0
+        points = np.zeros(1) if zero == OMITTED else self._values[zero].astype(np.float64)
+        if np.any(points != middle):
+            raise UnsupportedError(
+                f"a quantised product with another zero point than {middle} is not supported yet"
+            )
         return self._values[scale].astype(np.float64).reshape(-1)
+
+
+def signed(weights: Array) -> Array:
+    """Weights with 0 as their zero point: those of uint8 as int8."""
+    if weights.dtype != np.uint8:
+        return weights
+    moved: Array = (weights.astype(np.int16) - MIDDLE).astype(np.int8)
+    return moved

@@ -42,3 +42,13 @@ def lower_integer_product(
         b_zeros=b_zeros,
     )
     return call, operands
+
+
+def refuse_integer_convolution(
+    layer: Layer, values: Mapping[int, Array]
+) -> tuple[Call, dict[str, Array]]:
+    """Raises `UnsupportedError`: libraries want the scales of a convolution of integers."""
+    raise UnsupportedError(
+        f"{layer.title()}, whose scales are computed, is not supported yet: quantise convolutions "
+        "with fixed scales, as DequantizeLinear has them"
+    )

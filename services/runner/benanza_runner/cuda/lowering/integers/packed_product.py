@@ -31,11 +31,15 @@ def lower_packed_product(
     }
     bits = operator.integer("bits", 4)
     if bits not in BITS:
-        raise UnsupportedError(f"MatMulNBits of {bits} bits is not supported yet")
+        raise UnsupportedError(f"MatMulNBits of {bits} bits is not supported yet: use 4 or 8")
     if "order" in operands:
-        raise UnsupportedError("MatMulNBits with an order of groups is not supported yet")
+        raise UnsupportedError(
+            "MatMulNBits with an order of groups is not supported yet: quantise without one"
+        )
     if "zeros" in operands and operands["zeros"].dtype.name != "uint8":
-        raise UnsupportedError("MatMulNBits with zero points in floats is not supported yet")
+        raise UnsupportedError(
+            "MatMulNBits with zero points in floats is not supported yet: quantise with integers"
+        )
     if not layer.tensors[operator.inputs[1]].constant:
         raise UnsupportedError("MatMulNBits whose weights are computed is not supported yet")
     a = layer.tensors[operator.inputs[0]]

@@ -17,7 +17,7 @@ from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Convolution, EightBitProduct, Quantised
 from benanza_runner.cuda.elements import FLOAT8, element
 from benanza_runner.cuda.lowering.affine import OPERATORS, Affine
-from benanza_runner.cuda.lowering.integers.dequantised import DEQUANTISE, DequantisedInputs
+from benanza_runner.cuda.lowering.integers.dequantised import DEQUANTISE, DequantisedInputs, signed
 from benanza_runner.cuda.lowering.products.activations import Activation, activation
 from benanza_runner.cuda.lowering.windows import in_space, windows
 from benanza_runner.cuda.unsupported import UnsupportedError
@@ -30,7 +30,7 @@ QUANTISE = "QuantizeLinear"
 PRODUCTS = frozenset(("Conv", "Gemm", "MatMul"))
 
 WEIGHTS = {"int8": "int8", "uint8": "int8", FLOAT8: FLOAT8}
-"""The type of weights that each type of inputs is multiplied with."""
+"""The type of weights that each type of inputs is multiplied with. Those of uint8 are made int8."""
 
 
 def is_quantised(layer: Layer) -> bool:
@@ -63,7 +63,7 @@ def with_float_weights(layer: Layer, values: Mapping[int, Array]) -> tuple[Layer
         by_axis = [1] * len(shape)
         if weights.scale.size > 1:
             by_axis[weights.axis] = weights.scale.size
-        scaled = values[weights.place].astype(np.float64) * weights.scale.reshape(by_axis)
+        scaled = signed(values[weights.place]).astype(np.float64) * weights.scale.reshape(by_axis)
         given[output] = scaled.reshape(shape).astype(np.float32)
         tensors[output] = replace(tensors[output], constant=True)
     product = product_of(layer)
@@ -87,24 +87,28 @@ def lower_quantised(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     if x.scale.size != 1:
         raise UnsupportedError("an input with a scale for each channel is not multiplied as it is")
     kind, weights = layer.tensors[x.place].dtype, layer.tensors[w.place]
+    multiplied = "int8" if weights.dtype == "uint8" else weights.dtype
     if x.place not in values or w.place not in values:
         raise UnsupportedError(f"no library runs {layer.title()} as one call")
     if kind not in WEIGHTS:
         raise UnsupportedError(f"a quantised product of {kind} is not supported yet")
-    if not weights.constant or weights.dtype != WEIGHTS[kind]:
+    if not weights.constant:
         raise UnsupportedError(
-            f"a product of {kind} whose weights aren't {WEIGHTS[kind]} is not known"
+            "a quantised product of two computed matrices is not supported yet: quantise the model "
+            "in the QDQ format, whose MatMul is measured by itself"
         )
+    if multiplied != WEIGHTS[kind]:
+        raise UnsupportedError(f"a product of {kind} with weights in {weights.dtype} is not known")
     shape = layer.tensors[operator.outputs[0]].shape
     sums: Convolution | EightBitProduct
     if operator.op_type == "Conv":
         axis, sums = 1, _convolution(layer, operator, x.place, w.place)
-        operands = {"input": values[x.place], "filter": values[w.place]}
+        operands = {"input": values[x.place], "filter": signed(values[w.place])}
         by_channel = w.along(0, shape[1])
     else:
         axis, by_row = len(shape) - 1, _by_row(operator) != w.turned
         sums = _product(layer, operator, x.place, w.place, by_row)
-        b = values[w.place]
+        b = signed(values[w.place])
         operands = {"a": values[x.place], "b": b.T if by_row else b}
         by_channel = w.along(0 if by_row else 1, shape[-1])
     factors = by_channel * x.scale * operator.number("alpha", 1.0)
@@ -266,5 +270,5 @@ def _product(layer: Layer, operator: Operator, a: int, b: int, by_row: bool) -> 
         n=n,
         k=k,
         a_element=layer.tensors[a].dtype,
-        b_element=layer.tensors[b].dtype,
+        b_element=WEIGHTS[layer.tensors[b].dtype],
     )

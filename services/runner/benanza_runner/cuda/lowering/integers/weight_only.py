@@ -58,7 +58,8 @@ def lower_weight_only(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     block = dequantise.integer("block_size", 0) or k
     if not x.shape or x.dtype not in FLOATS or block * blocks != k or k * bits % 8:
         raise UnsupportedError("weights in blocks of different lengths are not multiplied so")
-    has_zeros = bool(np.any(zeros != 1 << bits - 1))
+    asymmetric = len(dequantise.inputs) > 2 and layer.tensors[dequantise.inputs[0]].dtype[0] == "u"
+    has_zeros = asymmetric or bool(np.any(zeros != 1 << bits - 1))
     call = PackedProduct(
         output=layer.tensors[layer.outputs[0]].shape,
         m=prod(x.shape[:-1]),

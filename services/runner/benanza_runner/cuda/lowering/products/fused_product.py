@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.lowering.products.product import Lowering, lower_product
 from benanza_runner.cuda.lowering.written_out.writing import Writing
-from benanza_runner.cuda.unsupported import UnsupportedError
-from benanza_schemas.layer import Layer
+from benanza_schemas.layer import Layer, Operator
 
 FUSED_PRODUCTS = frozenset(("FusedMatMul", "TransposeMatMul"))
 """The operators, in the domain `com.microsoft`."""
@@ -23,14 +22,12 @@ def lower_fused_product(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     Raises `UnsupportedError`.
     """
     (operator,) = layer.operators
-    if operator.integer("transBatchA", 0) or operator.integer("transBatchB", 0):
-        raise UnsupportedError(f"{operator.op_type} with transposed batches is not supported yet")
     writing = Writing(layer)
     read = []
-    for index, name in zip(operator.inputs, ("transA", "transB"), strict=True):
+    for index, name in zip(operator.inputs, "AB", strict=True):
         shape = writing.shape(index)
-        if operator.integer(name, 0) and len(shape) > 1:
-            order = (*range(len(shape) - 2), len(shape) - 1, len(shape) - 2)
+        order = _order(operator, name, len(shape))
+        if order != tuple(range(len(shape))):
             turned = tuple([shape[axis] for axis in order])
             index = writing.add("Transpose", 13, (index,), shape=turned, perm=order)
         read.append(index)
@@ -40,3 +37,15 @@ def lower_fused_product(layer: Layer, values: Mapping[int, Array]) -> Lowering:
         replace(layer, tensors=tensors, operators=operators), values
     )
     return replace(call, alpha=operator.number("alpha", 1.0)), operands, fixed
+
+
+def _order(operator: Operator, name: str, rank: int) -> tuple[int, ...]:
+    """The axes of a factor as the product takes them. With transposed batches the rows are first,
+    and the axes of the batch behind them.
+    """
+    axes = tuple(range(rank))
+    if operator.integer(f"transBatch{name}", 0) and rank > 2:
+        axes = (*axes[1:-1], axes[0], axes[-1])
+    if operator.integer(f"trans{name}", 0) and rank > 1:
+        axes = (*axes[:-2], axes[-1], axes[-2])
+    return axes

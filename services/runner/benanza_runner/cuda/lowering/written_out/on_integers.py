@@ -71,7 +71,10 @@ def on_floats(layer: Layer) -> Layer:
     if _is_pooling(layer, operator):
         return _between_casts(layer, operator)
     if operator.integer("channels_last", 0):
-        raise UnsupportedError(f"{operator.op_type} with channels last is not supported yet")
+        raise UnsupportedError(
+            f"{operator.op_type} with channels last is not supported yet: publish the model as it "
+            "was before ONNX Runtime optimised it"
+        )
     if operator.op_type == "QLinearSoftmax" and operator.integer("opset", 13) < 13:
         raise UnsupportedError("a QLinearSoftmax over all further axes is not supported yet")
     form = FORMS.get(operator.op_type) or _concatenation(operator)

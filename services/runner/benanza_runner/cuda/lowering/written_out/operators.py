@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from benanza_runner.cuda.lowering.written_out import activated
+from benanza_runner.cuda.lowering.written_out import activated, diffusion
 from benanza_runner.cuda.lowering.written_out.causal import causal_convolution
 from benanza_runner.cuda.lowering.written_out.embedding import embedding
 from benanza_runner.cuda.lowering.written_out.gated import gated_norm, linear_attention_gate
@@ -16,7 +16,7 @@ from benanza_runner.cuda.lowering.written_out.writing import Writing, given
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer, Operator
 
-DOMAIN = "com.microsoft"
+DOMAIN, IN_BLOCKS, CLASSICAL = "com.microsoft", "com.microsoft.nchwc", "ai.onnx.ml"
 
 
 def consists_of_others(layer: Layer) -> bool:
@@ -33,10 +33,25 @@ def in_standard_operators(layer: Layer) -> Layer:
     operator = layer.operators[0]
     write = _FORMS.get((operator.domain, operator.op_type))
     if write is None or len(layer.operators) > 1:
-        raise UnsupportedError(f"{layer.title()} is not in the ONNX standard")
+        raise UnsupportedError(_what_to_publish(layer.title(), operator.domain))
     writing = Writing(layer)
     write(writing, operator)
     return replace(layer, tensors=tuple(writing.tensors), operators=tuple(writing.operators))
+
+
+def _what_to_publish(title: str, domain: str) -> str:
+    """Why nothing runs such a layer on a GPU, and what to do about it."""
+    if domain == CLASSICAL:
+        return f"no library here runs {title} on a GPU: --runtime onnxruntime measures it on a CPU"
+    if domain == IN_BLOCKS:
+        return (
+            f"{title} with channels in blocks runs on CPUs alone: publish the model as it was "
+            "before ONNX Runtime optimised it"
+        )
+    instead = "publish the model with operators of ONNX in its place, as before they were fused"
+    if title in ("MatMulBnb4", "MatMulFpQ4"):
+        instead = "quantise to MatMulNBits"
+    return f"no library here runs {title} of {domain} on a GPU: {instead}"
 
 
 def _norm_of_sum(writing: Writing, operator: Operator) -> None:
@@ -47,8 +62,6 @@ def _norm_of_sum(writing: Writing, operator: Operator) -> None:
     if any(place != OMITTED for place in results[1:3]):
         raise UnsupportedError(f"the statistics of {operator.op_type} are not supported yet")
     x, skip = operator.inputs[:2]
-    if writing.tensors[x].shape != writing.tensors[skip].shape:
-        raise UnsupportedError(f"{operator.op_type} that repeats what it adds is not supported yet")
     total = results[3]
     if given(operator, bias):
         both = writing.add("Add", 14, (x, skip))
@@ -105,7 +118,10 @@ _FORMS: dict[tuple[str, str], Callable[[Writing, Operator], None]] = {
     ("", "CausalConvWithState"): causal_convolution,
     ("", "RotaryEmbedding"): standard_rotary,
     ("", "SimplifiedLayerNormalization"): _simplified_norm,
+    (DOMAIN, "BiasAdd"): diffusion.bias_add,
     (DOMAIN, "BiasGelu"): _gelu,
+    (DOMAIN, "BiasSoftmax"): diffusion.bias_softmax,
+    (DOMAIN, "BiasSplitGelu"): diffusion.bias_split_gelu,
     (DOMAIN, "CausalConvWithState"): causal_convolution,
     (DOMAIN, "DequantizeLinear"): _same(21),
     (DOMAIN, "EmbedLayerNormalization"): embedding,
@@ -115,10 +131,13 @@ _FORMS: dict[tuple[str, str], Callable[[Writing, Operator], None]] = {
     (DOMAIN, "GatedRMSNorm"): gated_norm,
     (DOMAIN, "Gelu"): _gelu,
     (DOMAIN, "GridSample"): _same(16),
+    (DOMAIN, "GroupNorm"): diffusion.group_norm,
     (DOMAIN, "LinearAttentionGate"): linear_attention_gate,
     (DOMAIN, "QuantizeLinear"): _same(21),
     (DOMAIN, "QuickGelu"): _quick_gelu,
     (DOMAIN, "RotaryEmbedding"): own_rotary,
+    (DOMAIN, "SkipGroupNorm"): diffusion.group_norm,
     (DOMAIN, "SkipLayerNormalization"): _norm_of_sum,
     (DOMAIN, "SkipSimplifiedLayerNormalization"): _norm_of_sum,
+    (DOMAIN, "Trilu"): _same(14),
 }

@@ -18,11 +18,15 @@ pytestmark = pytest.mark.integration
 
 PRETENDED = Path(__file__).parent / "pretended"
 
-KERNEL = """
+KERNEL = '''
 import cupy
-kernel = cupy.RawKernel("def k(x, w, y): y[...] = np.maximum(x @ w, 0)", "k")
+# Often enough to take longer than the changes of its inputs, which are Python, too.
+source = """def k(x, w, y):
+    for _ in range(20):
+        y[...] = np.maximum(x @ w, 0)"""
+kernel = cupy.RawKernel(source, "k")
 def right(x, w, y): kernel((1,), (1,), (x, w, y))
-"""
+'''
 
 FEW = ON_GPU._replace(windows=5, window_s=0.002)
 
@@ -49,4 +53,20 @@ def test_one_that_takes_over_the_launch_or_its_end_is_refused(
 ) -> None:
     source = f"from cuda.bindings import driver\nimport cuda\n{name} = lambda *_: (0,)\nrun = right"
     with pytest.raises(RefusedError, match=f"it replaced {re.escape(name)}"):
+        judge(tmp_path, monkeypatch, source)
+
+
+def test_one_that_leaves_a_thread_when_it_is_captured_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = """
+import threading, time
+loaded = []
+def run(x, w, y):
+    right(x, w, y)
+    if loaded:
+        threading.Thread(target=time.sleep, args=(9,), daemon=True).start()
+    loaded.append(1)
+"""
+    with pytest.raises(RefusedError, match="it starts a thread while it is captured"):
         judge(tmp_path, monkeypatch, source)

@@ -94,7 +94,7 @@ class GpuBench(KernelBench):
         """Tells it that there are other weights, and captures a call."""
         self._upload()
         kernel = self._loaded
-        with self._watch.running():
+        with self._watch.capturing():
             self._use_stream()
             kernel.prepare()
             cupy.cuda.runtime.deviceSynchronize()

@@ -140,7 +140,7 @@ class KernelWatch:
         self._stays = True
         with self._watched(self._forbidden_of_modules):
             yield
-        self._look_for_threads()
+        self._look_for_threads("loaded")
 
     @contextmanager
     def compiling(self) -> Iterator[None]:
@@ -149,7 +149,16 @@ class KernelWatch:
         """
         with self._watched(_forbidden_of_compilers):
             yield
-        self._look_for_threads()
+        self._look_for_threads("loaded")
+
+    @contextmanager
+    def capturing(self) -> Iterator[None]:
+        """The block in which its calls are captured: as `running`, and no thread may be left, which
+        could compute results after the last of them.
+        """
+        with self._watched(_forbidden):
+            yield
+        self._look_for_threads("captured")
 
     @contextmanager
     def _watched(self, forbids: _Forbids) -> Iterator[None]:
@@ -159,9 +168,9 @@ class KernelWatch:
         finally:
             self._forbids, self._watching = _forbidden, self._stays
 
-    def _look_for_threads(self) -> None:
+    def _look_for_threads(self, what: str) -> None:
         if _thread._count() > self._threads:
-            self._reasons.append("it starts a thread while it is loaded")
+            self._reasons.append(f"it starts a thread while it is {what}")
 
     def look(self) -> None:
         """Looks for what is replaced now, and may be as it was when `reason` is asked. So that this

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper
 
 from benanza_ingest.resolving.graph import Graph, Node
 from benanza_ingest.states.find import Kept
-from benanza_ingest.written_out.writing import Writing
+from benanza_ingest.written_out.writing import WritingOut
 
 COUNTS_KEYS = 24
 """The first opset whose Attention can be told how many of its keys count."""
@@ -42,7 +42,7 @@ class Projections:
 
     def write(self, node: Node, state: Kept) -> Projected:
         """What runs instead of a node that nothing keeps from being in place."""
-        writing = Writing(self._graph, node)
+        writing = WritingOut(self._graph, node)
         given = {a.name: helper.get_attribute_value(a) for a in node.proto.attribute}
         x, weights, bias, *_ = (*node.inputs, "")
         dtype, (batch, tokens, _) = writing.dtype(x), writing.shape(x)
@@ -79,7 +79,7 @@ class Projections:
         return Projected(before, new, (halves[0], halves[1]), writing.nodes)
 
     def _mask(
-        self, writing: Writing, node: Node, given: dict[str, Any], scores: tuple[int, ...]
+        self, writing: WritingOut, node: Node, given: dict[str, Any], scores: tuple[int, ...]
     ) -> str:
         """What is added to scores of keys that may not count; empty if all do."""
         mask, number = (*node.inputs[3:4], "")[0], given.get("mask_filter_value", _MASKED)
@@ -90,7 +90,7 @@ class Projections:
 
 
 def _of_keys(
-    writing: Writing, mask: str, number: float, scores: tuple[int, ...], dtype: str
+    writing: WritingOut, mask: str, number: float, scores: tuple[int, ...], dtype: str
 ) -> str:
     """What is added where integers say which keys count, for all queries or for each.
 
@@ -107,12 +107,12 @@ def _of_keys(
     return writing.add("Expand", (added, writing.number(np.array(scores))), scores, dtype)
 
 
-def _columns(writing: Writing, rows: str, first: int, end: int) -> str:
+def _columns(writing: WritingOut, rows: str, first: int, end: int) -> str:
     shape = *writing.shape(rows)[:2], end - first
     places = [writing.number(np.array([number], np.int64)) for number in (first, end, 2)]
     return writing.add("Slice", (rows, *places), shape, writing.dtype(rows))
 
 
-def _reshaped(writing: Writing, name: str, shape: tuple[int, ...], result: str = "") -> str:
+def _reshaped(writing: WritingOut, name: str, shape: tuple[int, ...], result: str = "") -> str:
     read = name, writing.number(np.array(shape, np.int64))
     return writing.add("Reshape", read, shape, writing.dtype(name), result=result)

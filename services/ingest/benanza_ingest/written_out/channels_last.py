@@ -6,10 +6,10 @@ Where channels are last on a GPU, these move nothing.
 from onnx import helper
 
 from benanza_ingest.resolving.graph import Node
-from benanza_ingest.written_out.writing import Writing
+from benanza_ingest.written_out.writing import WritingOut
 
 
-def convolution(writing: Writing, node: Node) -> bool:
+def convolution(writing: WritingOut, node: Node) -> bool:
     """NhwcConv, unless its weights have their channels last, too."""
     (result,), (x, weights, *_) = node.outputs, node.inputs
     given = {a.name: helper.get_attribute_value(a) for a in node.proto.attribute}

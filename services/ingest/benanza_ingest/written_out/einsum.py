@@ -6,7 +6,7 @@ import numpy as np
 from onnx import helper
 
 from benanza_ingest.resolving.graph import Node
-from benanza_ingest.written_out.writing import Writing
+from benanza_ingest.written_out.writing import WritingOut
 
 _REST = "..."
 
@@ -14,7 +14,7 @@ _MOST = 6
 """Of so many operands all orders of pairs are tried; an Einsum of more stays as it is."""
 
 
-def einsum(writing: Writing, node: Node) -> bool:
+def einsum(writing: WritingOut, node: Node) -> bool:
     """Products of pairs, in the order that takes the fewest operations."""
     equation = next(
         (helper.get_attribute_value(a).decode() for a in node.proto.attribute), ""
@@ -45,7 +45,7 @@ def einsum(writing: Writing, node: Node) -> bool:
     return True
 
 
-def _terms(writing: Writing, node: Node, equation: str) -> list[str]:
+def _terms(writing: WritingOut, node: Node, equation: str) -> list[str]:
     """A letter for each axis of the operands and the result; nothing if that can't be said, or if
     an axis is named twice, or repeated for another operand.
     """

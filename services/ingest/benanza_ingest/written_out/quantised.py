@@ -6,11 +6,11 @@ their layers are those of models that weren't optimised.
 """
 
 from benanza_ingest.resolving.graph import Node
-from benanza_ingest.written_out.writing import Writing
+from benanza_ingest.written_out.writing import WritingOut
 from benanza_schemas.element_types import TO_ONNX
 
 
-def dynamically_quantised(writing: Writing, node: Node) -> bool:
+def dynamically_quantised(writing: WritingOut, node: Node) -> bool:
     """DynamicQuantizeMatMul: floats times bytes that have a scale."""
     x, weights, of_weights, zero, bias = (*node.inputs, "", "", "")[:5]
     quantised = writing.value(f"{node.title()}/quantised", writing.shape(x), "uint8")
@@ -22,7 +22,7 @@ def dynamically_quantised(writing: Writing, node: Node) -> bool:
     return True
 
 
-def scaled(writing: Writing, node: Node) -> bool:
+def scaled(writing: WritingOut, node: Node) -> bool:
     """MatMulIntegerToFloat: bytes times bytes, each with a scale; one for all rows."""
     a, b, of_a, of_b, zero_a, zero_b, bias = (*node.inputs, "", "", "")[:7]
     if writing.shape(of_a) not in ((), (1,)):
@@ -33,7 +33,7 @@ def scaled(writing: Writing, node: Node) -> bool:
 
 
 def _scaled(
-    writing: Writing, node: Node, read: tuple[str, ...], scales: tuple[str, str], bias: str
+    writing: WritingOut, node: Node, read: tuple[str, ...], scales: tuple[str, str], bias: str
 ) -> None:
     """The product of bytes times both scales, of which the second may be by column."""
     (result,) = node.outputs

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from benanza_ingest.resolving.graph import Graph, Node
 from benanza_ingest.written_out import channels_last, quantised
 from benanza_ingest.written_out.einsum import einsum
-from benanza_ingest.written_out.writing import Writing
+from benanza_ingest.written_out.writing import WritingOut
 
 _OWN = "com.microsoft"
 
-_FORMS: dict[tuple[str, str], Callable[[Writing, Node], bool]] = {
+_FORMS: dict[tuple[str, str], Callable[[WritingOut, Node], bool]] = {
     ("", "Einsum"): einsum,
     (_OWN, "DynamicQuantizeMatMul"): quantised.dynamically_quantised,
     (_OWN, "MatMulIntegerToFloat"): quantised.scaled,
@@ -29,7 +29,7 @@ def _written(graph: Graph, node: Node) -> list[Node]:
     form = _FORMS.get((node.domain, node.op_type))
     if form is None or not all(_is_known(graph, name) for name in node.inputs + node.outputs):
         return [node]
-    writing = Writing(graph, node)
+    writing = WritingOut(graph, node)
     try:
         return writing.nodes if form(writing, node) else [node]
     except (ArithmeticError, LookupError, TypeError, ValueError):

@@ -10,7 +10,7 @@ from benanza_ingest.resolving.types import TensorType, tensor_type
 Shape = tuple[int, ...]
 
 
-class Writing:
+class WritingOut:
     """Collects `nodes` that compute what a node does; they have its name for people.
 
     The types of what it reads and writes have to be known.

@@ -78,6 +78,13 @@ def price(argument: str, given: object) -> float | None:
     return float(given)
 
 
+def lengths(argument: str, given: object) -> tuple[int, int]:
+    """The least and the most of a number of tokens, from 1: one number is both."""
+    least, most = given if isinstance(given, tuple) and len(given) == 2 else (given, given)
+    from_1 = whole_number(argument, least)
+    return from_1, whole_number(argument, most, least=from_1)
+
+
 def ratio(argument: str, given: object) -> float | None:
     """A number above 0; None where none is given."""
     found = price(argument, given)

@@ -14,7 +14,9 @@ from typing import NamedTuple
 
 from benanza.publishing.zoo_models import zoo
 from benanza_schemas.layer import Precision
+from study.ladder_of_estimates import ESTIMATES, estimates, estimates_known, estimates_off
 from study.ladder_of_models import Rung, TimedCall, models, recorded, rungs
+from study.ladder_of_steps import OF_STEPS, DecoderStep, finding, steps, table
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 GPUS = {
@@ -77,20 +79,40 @@ all measured there; bounds are sequential, of all layers, with fusion. The
 
 A model is one of *convolutions* or *products of matrices* if these have two thirds of its
 operations. *Bound / light* is how many times the speed of light the bound is, as the median and,
-in brackets, from the least to the most. Two columns say where the rest comes from:
+in brackets, from the least to the most. Three columns say where the rest comes from: how many
+times something else the bound is.
 
-- *in full*: the same, if a convolution took all the operations of its definition. The speed of
-  light counts the fewest that are known, those of a map as one tile, though no library computes it
-  so.
-- *calls apart*: the bound beside the sum of its calls' own speeds of light, each of which reads and
-  writes all that passes between calls, and starts once. What is left is what better kernels could
-  save without more fusion.
-
-An aim was a median of 3 at batch 32 for models of convolutions and for encoders. Plain encoders and
-decoders reach it: their products are large. Others don't, for these two reasons, and since products
-of few channels, windows by channel and what lies between products are far from every ceiling.
-Nothing proves that values between layers leave the chip, so the limit can't rise by that.
+- *in full*: the speed of light, if a convolution took all the operations of its definition. It
+  counts the fewest that are known, those of a map as one tile, though no library computes it so.
+- *in steps*: the sum of those of the products in full, one after the other. The speed of light of a
+  model adds up reads, operations and starts apart, since a chip may read what a later product needs
+  while it computes.
+- *calls apart*: the sum of the calls' own speeds of light, each of which reads and writes all that
+  passes between calls, starts once, and has the fewest operations. What is left is what better
+  kernels could save without more fusion.
 """
+
+WHY = """
+An aim was a median of 3 at batch 32 for models of convolutions and for encoders. Plain encoders and
+decoders reach it: their products are large. Others don't, and what would lift their limit can't be
+proven:
+
+- **Convolutions** are counted as Winograd's minimal algorithm does them with one tile for each map.
+  Its transforms count nothing: they are additions, of which no least number is known. Nor is it
+  known that no such algorithm is exact enough. VGG is at 1.5 times its speed of light in full, and
+  at 12.7 so. But with all operations it would be no limit: cuDNN has kernels with fewer.
+- **Values between layers** may stay on the chip. {passed}
+  An H200 has 64 MB of registers and shared memory, and 63 MB in its last cache. So a batch can be
+  computed image by image, and what any order has to move (Huang and others, "Mind the Gap", 2024)
+  is nothing.
+- **Steps** may overlap: images don't depend on each other, so that a product of one is computed, or
+  its weights are read, while another one waits. What is left is the longest chain of one image,
+  which the limit has, at the shortest start that was measured.
+- **What is no product** works on values that may be on the chip, and other units than those of
+  products may do it meanwhile: their rate was not measured by itself. Where such layers take most
+  of the time, as in mamba2-small, the speed of light is far away.
+- **Windows by channel**, and products of few channels, fill no Tensor Core as they are computed.
+  That no way of writing them does isn't proven, so they count at the full rate."""
 
 KIND_OF_CALL = """
 ## Calls above their speeds of light
@@ -99,35 +121,30 @@ The calls of these bounds: how many times its own speed of light a call takes, a
 brackets how many times all of a kind together do.
 """
 
-ATTAINABLE = """
-## Attainable estimates from warm times
-
-Where a call was not timed interleaved and with cold weights, both times are estimated from its warm
-one. *Measured* counts models whose calls were all timed so, *estimated* the others. Of the former,
-the estimate from warm times alone is compared with the one from all times: the *error* is the
-median of how far they are apart, as a share, and *within the bar* says for how many models that is
-no more than the error that Benanza gives. What is added for each kind of call, and the error, were
-chosen on these same models, so this says little of other GPUs.
-"""
-
 
 def main() -> None:
     """Prints the page."""
-    print(page(_found()))
+    print(page(_found(), list(steps())))
 
 
-def page(found: Found) -> str:
-    """The page of these cases."""
+def page(found: Found, of_steps: Sequence[DecoderStep]) -> str:
+    """The page of these cases, and of these steps of decoders."""
     return "\n".join(
         (
             "# The ladder over the zoo\n",
             *_findings(found),
+            *finding(of_steps),
+            *estimates_known({case.title: found[case] for case in WHOLE_ZOO if case in found}),
+            estimates_off([rung for of in found.values() for rung in of]),
             BEGIN,
             *_bounds(found),
+            WHY.format(passed=_passed(found)),
+            OF_STEPS,
+            *table(of_steps),
             KIND_OF_CALL,
             *_calls(found),
-            ATTAINABLE,
-            *_attainable(found),
+            ESTIMATES,
+            *estimates({case.title: of for case, of in found.items()}),
         )
     )
 
@@ -137,7 +154,7 @@ def _found() -> Found:
     found: Found = {case: [] for case in CASES}
     names = [entry.model for entry in zoo(exported=True).models]
     for batch in BATCHES:
-        for model in models(names, batch):
+        for model in models(names, (batch,)):
             for gpu, of in known.items():
                 for rung in rungs(of, model):
                     case = Case(gpu, rung.bound.precision, batch)
@@ -164,25 +181,13 @@ def _findings(found: Found) -> Iterator[str]:
             f"{sum(_ratio(rung) <= NEAR for rung in convolutions)} of {len(convolutions)} are at "
             f"most {NEAR} times as long."
         )
-    known = ((case.title, *_known(found[case])) for case in WHOLE_ZOO if case in found)
-    estimates = ", ".join(f"{some} of {total} ({title})" for title, some, total in known)
-    if estimates:
-        yield f"- Models with an attainable estimate: {estimates}."
-    compared = [rung for rung in everything if _is_measured(rung)]
-    good = [rung for rung in compared if _error(rung) <= _bar(rung)]
-    yield (
-        f"- From warm times alone it is off by {_share(median(map(_error, compared)))} in the "
-        f"median of {len(compared)}; by no more than its error says in {len(good)}."
-    )
-
-
-def _known(of: Sequence[Rung]) -> tuple[int, int]:
-    return sum(rung.bound.attainable_us is not None for rung in of), len(of)
 
 
 def _bounds(found: Found) -> Iterator[str]:
-    yield "| on | models of | models | bound / light | in full | calls apart | held by |"
-    yield "|---|---|---|---|---|---|---|"
+    yield (
+        "| on | models of | models | bound / light | in full | in steps | calls apart | held by |"
+    )
+    yield "|---|---|---|---|---|---|---|---|"
     for case, rungs_there in found.items():
         for kind, called in KINDS.items():
             of = [rung for rung in rungs_there if rung.kind == kind]
@@ -193,9 +198,18 @@ def _bounds(found: Found) -> Iterator[str]:
             yield (
                 f"| {case.title} | {called} | {len(of)} | {median(ratios):.1f} "
                 f"({min(ratios):.1f} to {max(ratios):.1f}) | {_median(of, _in_full)} | "
-                f"{_median(of, _apart)} | "
+                f"{_median(of, _in_steps)} | {_median(of, _apart)} | "
                 f"{', '.join(f'{name} {count}' for name, count in held.most_common())} |"
             )
+
+
+def _passed(found: Found) -> str:
+    """How much a product reads and writes besides its constants, for one of the batch."""
+    passed = [rung.passed_bytes / 1e6 for rung in found.get(LARGE, [])]
+    return (
+        f"For one of a batch of {LARGE.batch}, no product\n  of these {len(passed)} models reads "
+        f"and writes more than {max(passed, default=0):.0f} MB in fp16 besides its weights."
+    )
 
 
 def _calls(found: Found) -> Iterator[str]:
@@ -231,35 +245,6 @@ def _ratios(calls: Sequence[TimedCall]) -> str:
     return f"{median(call.us / call.light_us for call in calls):.1f} ({whole:.1f})"
 
 
-def _attainable(found: Found) -> Iterator[str]:
-    yield "| on | models | measured | estimated | neither | error | within the bar |"
-    yield "|---|---|---|---|---|---|---|"
-    for case, of in found.items():
-        compared = [rung for rung in of if _is_measured(rung)]
-        known, total = _known(of)
-        errors = [_error(rung) for rung in compared]
-        good = sum(_error(rung) <= _bar(rung) for rung in compared)
-        yield (
-            f"| {case.title} | {total} | {len(compared)} | {known - len(compared)} | "
-            f"{total - known} | {_share(median(errors)) if errors else ''} | "
-            f"{f'{good} of {len(compared)}' if compared else ''} |"
-        )
-
-
-def _is_measured(rung: Rung) -> bool:
-    bound = rung.bound
-    return bound.attainable_us is not None and not bound.attainable_error_us
-
-
-def _error(rung: Rung) -> float:
-    """How far the estimate from warm times is from the one from all times, as a share."""
-    return abs((rung.guessed.attainable_us or 0.0) / (rung.bound.attainable_us or 1.0) - 1)
-
-
-def _bar(rung: Rung) -> float:
-    return rung.guessed.attainable_error_us / (rung.bound.attainable_us or 1.0)
-
-
 def _bound_us(rung: Rung) -> float:
     return rung.bound.sequential_us or 0.0
 
@@ -276,16 +261,16 @@ def _in_full(rung: Rung) -> float:
     return _bound_us(rung) / (rung.in_full_us or math.inf)
 
 
+def _in_steps(rung: Rung) -> float:
+    return _bound_us(rung) / (rung.in_steps_us or math.inf)
+
+
 def _apart(rung: Rung) -> float:
     return _bound_us(rung) / (rung.apart_us or math.inf)
 
 
 def _median(of: Iterable[Rung], ratio: Callable[[Rung], float]) -> str:
     return f"{median(map(ratio, of)):.1f}"
-
-
-def _share(value: float) -> str:
-    return f"{value:.1%}"
 
 
 if __name__ == "__main__":

@@ -4,20 +4,27 @@ What is recorded is held in memory: nothing is stored.
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+import numpy as np
 from msgspec.structs import replace
 
 from benanza.importing.recording import read_recording
 from benanza_analyzer.answers.calls import Call
 from benanza_analyzer.core import Analyzer
 from benanza_analyzer.limits.ceilings import PlatformCeilings, SystemCeilings
-from benanza_analyzer.limits.speed_of_light import BYTES_KEPT, speed_of_light, work_of_call
+from benanza_analyzer.limits.speed_of_light import (
+    BYTES_KEPT,
+    Work,
+    speed_of_light,
+    work_of_call,
+)
 from benanza_analyzer.measurements import STARTED_US
+from benanza_analyzer.models.integers import computes_with_integers
 from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.source import fetch
@@ -29,6 +36,7 @@ from benanza_schemas.events import (
     ModelPublished,
     SystemMeasured,
 )
+from benanza_schemas.events.derivation import Quantised
 from benanza_schemas.layer import Precision
 from benanza_schemas.vocabulary import CacheState
 
@@ -45,16 +53,20 @@ class Rung(NamedTuple):
     """A full bound of a model, with fusion.
 
     `in_full_us` is the speed of light with convolutions that take as many operations as they are
-    defined with, `apart_us` the sum of those of the calls alone, which read and write all that
-    passes between them. `guessed` is the bound with its attainable estimate from warm times alone.
+    defined with, `in_steps_us` the same with one product after the other, and `apart_us` the sum of
+    those of the calls alone, which read and write all that passes between them. `guessed` is the
+    bound with its attainable estimate from warm times alone. `passed_bytes` are the most that a
+    layer reads and writes for one of the batch besides its constants, in 16 bits.
     """
 
     model: str
     kind: ModelKind
     bound: BoundUpdated
     in_full_us: float
+    in_steps_us: float
     apart_us: float
     guessed: BoundUpdated
+    passed_bytes: float
     calls: tuple["TimedCall", ...]
 
 
@@ -97,14 +109,24 @@ def _warm(event: LayerMeasured) -> LayerMeasured:
     )
 
 
-def models(names: Iterable[str], batch: int) -> Iterator[ModelIngested]:
-    """What ingest says of these models of the zoo at this batch size, without those that it can't
-    bring to it.
+def models(
+    names: Iterable[str],
+    batches: tuple[int, ...],
+    dims: Mapping[str, int] | None = None,
+    quantised: Quantised = "",
+) -> Iterator[ModelIngested]:
+    """What ingest says of these models of the zoo at these batch sizes, with these dimensions and
+    weights, without those that it can't bring to it.
     """
     for name in names:
         found = fetch(name, Limits())
         published = ModelPublished(
-            event_id="0" * 32, name=name, sha256=found.sha256, batch_sizes=(batch,)
+            event_id="0" * 32,
+            name=name,
+            sha256=found.sha256,
+            batch_sizes=batches,
+            dims=dict(dims or {}),
+            quantised=quantised,
         )
         events = ingest(published, found.content, Limits())
         yield from (event for event in events if isinstance(event, ModelIngested))
@@ -112,12 +134,13 @@ def models(names: Iterable[str], batch: int) -> Iterator[ModelIngested]:
 
 def rungs(known: Recorded, model: ModelIngested) -> Iterator[Rung]:
     """The bounds of a model on each system and at each precision that lack no layer."""
+    of_full = _with_convolutions_in_full(model)
     whole, warm, in_full = (
         {(of.system_id, of.precision): of for of in analyzer.handle(taken, LONG_AGO) if _counts(of)}
         for analyzer, taken in (
             (known.whole, model),
             (known.warm, model),
-            (known.bare, _with_convolutions_in_full(model)),
+            (known.bare, of_full),
         )
     )
     for (system, precision), bound in whole.items():
@@ -135,8 +158,10 @@ def rungs(known: Recorded, model: ModelIngested) -> Iterator[Rung]:
             kind_of(model),
             bound,
             in_full[system, precision].roofline_us or 0.0,
+            _in_steps_us(of_full, ceilings, precision),
             math.fsum(call.light_us for call in calls),
             warm[system, precision],
+            _passed_bytes(model),
             calls,
         )
 
@@ -152,6 +177,26 @@ def _timed(
     light = speed_of_light(work, ceilings, precision)
     ops = frozenset(model.summaries[model.layers[at].summary].op for at in call.positions)
     return TimedCall(ops, call.us, min(light.us, call.us))
+
+
+def _in_steps_us(model: ModelIngested, ceilings: PlatformCeilings, precision: Precision) -> float:
+    """The least time of the model's products one after the other."""
+    times_us = []
+    for use in model.layers:
+        of = model.summaries[use.summary]
+        if of.least_flops:
+            reads = np.array([of.least_weights], np.float64), np.array([of.least_fixed], np.float64)
+            flops = 0 if computes_with_integers(of) else of.least_flops
+            times_us.append(speed_of_light(Work(*reads, flops, 1.0), ceilings, precision).us)
+    return math.fsum(times_us)
+
+
+def _passed_bytes(model: ModelIngested) -> float:
+    return max(
+        (of.bytes - of.least_weights) * BYTES_KEPT["fp16"] / model.batch
+        for of in model.summaries
+        if of.least_flops
+    )
 
 
 def kind_of(model: ModelIngested) -> ModelKind:

@@ -105,20 +105,29 @@ def generation(
     *,
     prompt: ModelSource | None = None,
     price: float | None = None,
+    rate: float | None = None,
+    prompt_length: int | tuple[int, int] = 512,
+    output_length: int | tuple[int, int] = 128,
+    sequences: int | None = None,
+    cache_tokens: int | None = None,
     dims: Mapping[str, int] | None = None,
     values: Mapping[str, Values] | None = None,
     precision: Precision | Sequence[Precision] = (),
     data: ModelSource | None = None,
 ) -> Generation:
     """What the tokens take that a decoder generates, by its known bounds: times to the first and
-    for each, tokens a second and, with a price an hour, the cost of a million.
+    for each, tokens a second and, with a price an hour, the cost of a million. With a rate, also
+    what continuous batching makes of so many requests a second; lengths are in tokens, from the
+    least to the most.
 
     Models may also be names or ids; nothing is benchmarked. The arguments are the options of
     `benanza generation`. Raises `BenanzaError` as `explain` does.
     """
     from benanza.tokens.known import known_generation
+    from benanza.tokens.load import TokenLoad
+    from benanza.tokens.under_load import generation_under_load
 
-    known = known_generation(
+    asked = (
         load(arguments.folder("data", data)),
         None if prompt is None else arguments.model_text("prompt", prompt),
         arguments.model_text("step", step),
@@ -126,6 +135,19 @@ def generation(
         arguments.bound(dims, values),
         arguments.price("price", price),
     )
+    per_s = arguments.ratio("rate", rate)
+    if per_s is None:
+        return shown(known_generation(*asked))
+    requests = TokenLoad(
+        rate_per_s=per_s,
+        prompt_tokens=arguments.lengths("prompt_length", prompt_length),
+        output_tokens=arguments.lengths("output_length", output_length),
+        sequences=None if sequences is None else arguments.whole_number("sequences", sequences),
+        cache_tokens=(
+            None if cache_tokens is None else arguments.whole_number("cache_tokens", cache_tokens)
+        ),
+    )
+    known = generation_under_load(*asked, requests)
     return shown(known)
 
 

@@ -112,6 +112,7 @@ def evaluate(
     model: ModelSource,
     *,
     framework: str = "onnxruntime",
+    configuration: str = "",
     scenario: Scenario = "single-stream",
     precision: Precision = "fp32",
     dims: Mapping[str, int] | None = None,
@@ -136,6 +137,7 @@ def evaluate(
     request = EvaluationRequest(
         model=arguments.model_text("model", model),
         framework=framework,
+        configuration=configuration,
         precision=arguments.optional_precision("precision", precision) or "fp32",
         scenario=arguments.scenario_choice("scenario", scenario),
         dims=arguments.bound(dims, values),

@@ -93,6 +93,27 @@ class Positive(click.ParamType):
         return number
 
 
+class TokenRange(click.ParamType):
+    """A number of tokens from 1, or the least and the most of it: `64-512`."""
+
+    name = "N[-N]"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, int]:
+        """`64-512` as `(64, 512)`, `64` as `(64, 64)`."""
+        if isinstance(value, tuple):
+            return value
+        least, dash, most = value.partition("-")
+        numbers = (least, most if dash else least)
+        if not all(number.isdecimal() for number in numbers):
+            self.fail(f"{value!r} is no number of tokens, and no LEAST-MOST of two", param, ctx)
+        found = int(numbers[0]), int(numbers[1])
+        if not 1 <= found[0] <= found[1]:
+            self.fail(f"{value!r} is not in order from 1 on", param, ctx)
+        return found
+
+
 class FiniteNumber(click.FloatRange):
     """A number from 0 up, or above 0 if `min_open`; it is finite."""
 

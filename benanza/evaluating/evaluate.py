@@ -13,9 +13,14 @@ from benanza.evaluating.pipeline import Pipeline, service_times
 from benanza.evaluating.request import EvaluationRequest
 from benanza.evaluating.results import Evaluation, ServiceTimes
 from benanza.evaluating.samples import MadeUpSamples, SampleSource
-from benanza.evaluating.serving import served
+from benanza.evaluating.server.serving import served
 from benanza.evaluating.under_test import AnsweredBatch, InTurn
-from benanza.profiling.framework import Framework, framework_named
+from benanza.profiling.framework import (
+    Configuration,
+    Framework,
+    configuration_named,
+    framework_named,
+)
 from benanza.profiling.whole_model import whole_model
 from benanza.publishing.asked_models import AskedModel, asked_models
 from benanza.publishing.fetched_once import FetchedOnce
@@ -59,15 +64,18 @@ def evaluation_run(
 ) -> EvaluationRun:
     """As `evaluated`, with what its trace is made of."""
     framework = framework_named(request.framework)
+    configuration = configuration_named(framework, request.configuration)
     fetch = FetchedOnce()
     run = RunRequest((request.model,), batch_sizes=(1,), dims=request.dims)
     (asked,) = asked_models(request.model, run, limits, fetch)
-    evaluation = _begun(request, asked, framework, source)
+    evaluation = _begun(request, asked, framework, configuration, source)
     sizes = (1,) if request.scenario == "single-stream" else batch_sizes(request.max_batch)
     before = machine_load()
     try:
         content = fetch.whole(request.model, limits)
-        loaded = load_sizes(framework, content, request.precision, sizes, request.dims, limits)
+        loaded = load_sizes(
+            framework, configuration, content, request.precision, sizes, request.dims, limits
+        )
         samples = source or MadeUpSamples(loaded.model.at(1).inputs)
         evaluation = msgspec.structs.replace(evaluation, not_batched=loaded.not_batched)
         pipeline = Pipeline(loaded.model, samples)
@@ -82,7 +90,7 @@ def evaluation_run(
     def looked() -> Iterable[LookedAt]:
         batch = max(batches, key=lambda batch: len(batch.queries)).answered.ran_as
         model = partial(whole_model, content, batch, request.dims, limits)
-        return look(framework, model, request.precision, pipeline, batch)
+        return look(framework, configuration, model, request.precision, pipeline, batch)
 
     return EvaluationRun(evaluation, batches, looked)
 
@@ -91,6 +99,7 @@ def _begun(
     request: EvaluationRequest,
     asked: AskedModel,
     framework: Framework,
+    configuration: Configuration,
     source: SampleSource | None,
 ) -> Evaluation:
     return Evaluation(
@@ -100,7 +109,7 @@ def _begun(
         sha256=asked.event.sha256,
         dims=dict(asked.dims),
         system=framework.system(),
-        configuration=framework.configurations()[0].name,
+        configuration=configuration.name,
         loadgen=loadgen_version(),
         samples=source.name if source else "made up",
         evaluated_at=now(),
@@ -112,8 +121,7 @@ def _under_load(
 ) -> tuple[Evaluation, Sequence[AnsweredBatch]]:
     """The evaluation with all that is measured, and what was answered."""
     request = evaluation.request
-    pipeline.load([0])
-    service = service_times(pipeline, 0, SERVICE_S)
+    service = service_times(pipeline, SERVICE_S)
     evaluation = msgspec.structs.replace(evaluation, service=service)
     best = max(service, key=lambda times: times.per_s)
     in_turn = partial(InTurn, pipeline, batch=best.batch)

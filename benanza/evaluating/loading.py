@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from benanza.evaluating.batches import BatchedModel, LoadedModel
-from benanza.profiling.framework import Framework
+from benanza.profiling.framework import Configuration, Framework
 from benanza.profiling.whole_model import whole_model
 from benanza_backbone.errors import BenanzaError
 from benanza_ingest.limits import Limits
@@ -28,18 +28,18 @@ def batch_sizes(most: int) -> tuple[int, ...]:
 
 def load_sizes(
     framework: Framework,
+    configuration: Configuration,
     content: bytes,
     precision: Precision,
     sizes: Sequence[int],
     dims: Mapping[str, int],
     limits: Limits,
 ) -> LoadedSizes:
-    """The model in a file, of which `content` has all bytes, with the framework's first
-    configuration, at ascending batch sizes from 1.
+    """The model in a file, of which `content` has all bytes, with a configuration of the framework,
+    at ascending batch sizes from 1.
 
     Raises `BenanzaError` where it can't be run at batch size 1.
     """
-    configuration = framework.configurations()[0]
     loaded: list[LoadedModel] = []
     for size in sizes:
         try:

@@ -1,7 +1,9 @@
 """What answers requests: samples are pre-processed, run as one batch, and post-processed."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import cycle, islice
+from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +13,12 @@ from benanza.evaluating.results import ServiceTimes
 from benanza.evaluating.samples import SampleSource
 
 FIRST_CALLS = 2
+FIRST_S = 0.02
+"""For so long caches and a GPU's clocks get used to a batch size."""
+
 LEAST_CALLS = 11
+ROUNDS = 4
+SAMPLES = 64
 PAUSE_S = 0.005
 """After so long, frameworks' threads have given up waiting for work."""
 
@@ -59,37 +66,52 @@ class Pipeline:
         return Answered(results, size, started, prepared, ran, finished)
 
 
-def service_times(pipeline: Pipeline, index: int, least_s: float) -> tuple[ServiceTimes, ...]:
-    """How long batches of a loaded sample take at each batch size: one after the other for so many
-    seconds, and at least `LEAST_CALLS` times after `FIRST_CALLS` that don't count, and then as long
-    and as often after pauses.
+def service_times(pipeline: Pipeline, least_s: float) -> tuple[ServiceTimes, ...]:
+    """How long batches take at each batch size: one after the other for so many seconds, and at
+    least `LEAST_CALLS` times after the first ones, which don't count, and then as long and as often
+    after pauses.
+
+    Batches are of other samples each time, as under load: one sample over and over would be in the
+    processor's caches. Sizes take turns, `ROUNDS` times, so that while the machine is slow it is so
+    for all of them.
     """
-    found = []
-    for size in pipeline.model.sizes:
-        indices = [index] * size
-        _times_us(pipeline, indices, FIRST_CALLS, 0.0)
-        times = _times_us(pipeline, indices, LEAST_CALLS, least_s)
-        after_idle = _times_us(pipeline, indices, LEAST_CALLS, least_s, PAUSE_S)
-        median = float(np.median(times))
-        found.append(
-            ServiceTimes(
-                batch=size,
-                median_us=median,
-                samples_us=tuple(times),
-                after_idle_us=tuple(after_idle),
-            )
+    sizes = pipeline.model.sizes
+    samples_in_turn = range(min(pipeline.source.count, SAMPLES))
+    pipeline.load(samples_in_turn)
+    indices = cycle(samples_in_turn)
+    samples: dict[int, list[float]] = {size: [] for size in sizes}
+    after_idle: dict[int, list[float]] = {size: [] for size in sizes}
+    least = ceil(LEAST_CALLS / ROUNDS)
+    for _ in range(ROUNDS):
+        for size in sizes:
+            _times_us(pipeline, size, indices, FIRST_CALLS, FIRST_S)
+            samples[size] += _times_us(pipeline, size, indices, least, least_s / ROUNDS)
+            after_idle[size] += _times_us(pipeline, size, indices, least, least_s / ROUNDS, PAUSE_S)
+    return tuple(
+        ServiceTimes(
+            batch=size,
+            median_us=float(np.median(samples[size])),
+            samples_us=tuple(samples[size]),
+            after_idle_us=tuple(after_idle[size]),
         )
-    return tuple(found)
+        for size in sizes
+    )
 
 
 def _times_us(
-    pipeline: Pipeline, indices: Sequence[int], least: int, least_s: float, pause_s: float = 0.0
+    pipeline: Pipeline,
+    size: int,
+    indices: Iterator[int],
+    least: int,
+    least_s: float,
+    pause_s: float = 0.0,
 ) -> list[float]:
     times: list[float] = []
     until = time.perf_counter() + least_s
     while len(times) < least or time.perf_counter() < until:
         if pause_s:
             time.sleep(pause_s)
-        answered = pipeline.answer(indices)
+        answered = pipeline.answer(list(islice(indices, size)))
         times.append((answered.finished_ns - answered.started_ns) / 1_000)
+        del answered  # As under load, results are gone before the next batch needs memory.
     return times

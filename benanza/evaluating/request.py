@@ -31,7 +31,8 @@ class Seeds(msgspec.Struct, frozen=True):
 
 class EvaluationRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A model in a framework under a scenario. `model` is as for `benanza run`; `dims` binds its
-    named dimensions. Times are what LoadGen is set to, so a run takes at least as long.
+    named dimensions; of the framework it is the `configuration` of this name, by default the first.
+    Times are what LoadGen is set to, so a run takes at least as long.
 
     Batches are of up to `max_batch` samples. The server waits up to `max_wait_us` for a batch to
     fill. It must answer `percentile` of the requests within `limit_us`, by default ten times what a
@@ -40,6 +41,7 @@ class EvaluationRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     model: str
     framework: str = "onnxruntime"
+    configuration: str = ""
     precision: Precision = "fp32"
     scenario: Scenario = "single-stream"
     dims: Mapping[str, int] = {}

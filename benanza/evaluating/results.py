@@ -25,7 +25,8 @@ class Percentiles(Document, frozen=True, kw_only=True):
 class ServiceTimes(Document, frozen=True, kw_only=True):
     """How long the model takes for batches of one size, without load, with their pre- and
     post-processing: `samples_us` one batch after the other, and `after_idle_us` after pauses, in
-    which threads fall asleep and caches fill with other things. `median_us` is that of the former.
+    which threads fall asleep and caches fill with other things, both in the order in which they
+    were measured, in turn with the other sizes. `median_us` is that of the former.
     """
 
     batch: int
@@ -37,6 +38,17 @@ class ServiceTimes(Document, frozen=True, kw_only=True):
     def per_s(self) -> float:
         """Samples per second."""
         return 1e6 * self.batch / self.median_us
+
+
+class Overheads(Document, frozen=True, kw_only=True):
+    """What a server's requests and batches take beside the model, as one that answers at once does:
+    `issuing_us` until the server has a request and until LoadGen has the answer, `starting_us` from
+    when a batch may start until it does, and `between_us` from one batch to the next that waits.
+    """
+
+    issuing_us: float
+    starting_us: float
+    between_us: float
 
 
 class Validity(Document, frozen=True, kw_only=True):
@@ -90,7 +102,8 @@ class Evaluation(Result, frozen=True, kw_only=True):
     `model_id` is that of batch size 1, `dims` holds its other dimensions. `service` are the times
     without load, by batch size, and `not_batched` says why there is but one. `rate_per_s` is that
     of the server's run; where it was `searched`, the greatest that keeps the limit, by `tried`.
-    `simulated` is the latency that a simulation predicts at this rate, by `service` alone.
+    `simulated` is the latency that a simulation predicts at this rate, by `service` and `overheads`
+    alone.
     `metrics` are what the samples say of the results. `slowed_by` says what else the machine did
     meanwhile. `failure` says why nothing was measured.
     """
@@ -112,6 +125,7 @@ class Evaluation(Result, frozen=True, kw_only=True):
     searched: bool = False
     tried: tuple[Tried, ...] = ()
     measured: MeasuredLoad | None = None
+    overheads: Overheads | None = None
     simulated: Percentiles | None = None
     metrics: dict[str, float] = msgspec.field(default_factory=dict)
     slowed_by: str = ""

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from benanza.importing.known import Known, key_of, made_at
 from benanza.importing.recording import Recorded, digest_of, read_recording
+from benanza.importing.remembered import FileCounts, Remembered
 from benanza.installation.configured import configured_log
 from benanza.results.import_recordings import Imported
 from benanza_backbone.clock import now
@@ -37,45 +38,70 @@ def import_recordings(files: Sequence[Path], settings: Settings) -> Imported:
 
     Each event says which file it came in, so that `withdraw_recordings` can take it back. What was
     measured here counts instead, so nothing is taken in of layers that were measured here on the
-    same system. Reads every file to its end before it appends anything. Raises `BenanzaError` as
-    `read_recording` does, if a time lies ahead, or if the log can't be reached.
+    same system. Reads every file to its end before it appends anything, but none of which the
+    embedded log has all. Raises `BenanzaError` as `read_recording` does, if a time lies ahead, or
+    if the log can't be reached.
+    """
+    digests = {file: digest_of(file) for file in files}
+    new = left_out = 0
+    with configured_log(settings) as log:
+        remembered = Remembered(settings, log)
+        known_before = {
+            file: counted
+            for file, digest in digests.items()
+            if (counted := remembered.counted(digest)) is not None
+        }
+        unread = [file for file in digests if file not in known_before]
+        read: dict[Path, FileCounts] = {}
+        if unread:
+            known = Known(log)
+            lacking: set[bytes] = set()
+            for file in unread:
+                read[file], new_here, left_out_here = _read(file, known, lacking)
+                new += new_here
+                left_out += left_out_here
+            for file in unread if lacking else ():
+                for messages in _batched(_messages(file, digests[file], lacking)):
+                    log.append(messages)
+            remembered.remember({digests[file]: counted for file, counted in read.items()})
+    counts = [(known_before | read)[file] for file in files]
+    return Imported(
+        systems=len(frozenset().union(*(counted.systems for counted in counts))),
+        measurements=sum(counted.measurements for counted in counts),
+        new=new,
+        left_out=left_out,
+        profiles=sum(counted.profiles for counted in counts),
+        witnesses=sum(counted.witnesses for counted in counts),
+        unread=len(digests) - len(unread),
+    )
+
+
+def _read(file: Path, known: Known, lacking: set[bytes]) -> tuple[FileCounts, int, int]:
+    """What is in a file, and how many measurements in it are new or left out. Adds to `lacking`
+    what the log lacks of it.
     """
     systems: set[str] = set()
     layers = profiles = witnesses = new = left_out = 0
-    with configured_log(settings) as log:
-        known = Known(log)
-        lacking: set[bytes] = set()
-        for file in files:
-            for _, event in read_recording(file):
-                _check_time(file, event)
-                measured = isinstance(event, LayerMeasured)
-                layers += measured
-                match event:
-                    case ModelProfiled():
-                        profiles += 1
-                    case ModelWitnessed():
-                        witnesses += 1
-                    case _:
-                        systems.add(event.system.system_id)
-                key = key_of(event)
-                if key in known.keys or key in lacking:
-                    continue
-                if known.measured_here(event):
-                    left_out += measured
-                else:
-                    lacking.add(key)
-                    new += measured
-        for file in files if lacking else ():
-            for messages in _batched(_messages(file, lacking)):
-                log.append(messages)
-    return Imported(
-        systems=len(systems),
-        measurements=layers,
-        new=new,
-        left_out=left_out,
-        profiles=profiles,
-        witnesses=witnesses,
-    )
+    for _, event in read_recording(file):
+        _check_time(file, event)
+        measured = isinstance(event, LayerMeasured)
+        layers += measured
+        match event:
+            case ModelProfiled():
+                profiles += 1
+            case ModelWitnessed():
+                witnesses += 1
+            case _:
+                systems.add(event.system.system_id)
+        key = key_of(event)
+        if key in known.keys or key in lacking:
+            continue
+        if known.measured_here(event):
+            left_out += measured
+        else:
+            lacking.add(key)
+            new += measured
+    return FileCounts(frozenset(systems), layers, profiles, witnesses), new, left_out
 
 
 def _check_time(file: Path, event: Recorded) -> None:
@@ -86,9 +112,8 @@ def _check_time(file: Path, event: Recorded) -> None:
         )
 
 
-def _messages(file: Path, lacking: set[bytes]) -> Iterator[Message]:
+def _messages(file: Path, digest: str, lacking: set[bytes]) -> Iterator[Message]:
     """The events that the log lacks, each once; takes them out of `lacking`."""
-    digest = digest_of(file)
     for _, event in read_recording(file):
         if (key := key_of(event)) in lacking:
             lacking.remove(key)

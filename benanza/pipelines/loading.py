@@ -57,9 +57,7 @@ def check_scenario(specified: PipelineSpecification, framework: Framework) -> No
     """
     if specified.scenario is None:
         return
-    first = framework.configurations()[0].name
-    if specified.framework.configuration != first:
-        raise BenanzaError(f"a scenario is run with {first!r}; name that, or leave [scenario] out")
+    configured(specified.framework, framework)
     needed("mlperf_loadgen", "LoadGen")
 
 
@@ -80,6 +78,7 @@ def under_load(
     request = EvaluationRequest(
         model=source,
         framework=specified.framework.name,
+        configuration=specified.framework.configuration,
         precision=specified.framework.precision,
         scenario=fields.pop("name"),
         seeds=Seeds(**msgspec.structs.asdict(fields.pop("seeds"))),

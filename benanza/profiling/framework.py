@@ -121,6 +121,19 @@ class Framework(ABC):
         )
 
 
+def configuration_named(framework: Framework, name: str) -> Configuration:
+    """The framework's configuration of this name, its first one if that is empty. Raises
+    `BenanzaError` if it has none.
+    """
+    known = {each.name: each for each in framework.configurations()}
+    if name and name not in known:
+        raise BenanzaError(
+            f"{framework.system().runtime} has no configuration {name!r} here; it has "
+            f"{', '.join(known)}"
+        )
+    return known[name] if name else next(iter(known.values()))
+
+
 def framework_named(name: str) -> Framework:
     """The framework of this name, ready to run models. Raises `BenanzaError` if there is none, or
     if it can't run here.

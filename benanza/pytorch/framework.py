@@ -23,6 +23,7 @@ from benanza.pytorch.options import CAPTURED, COMPILED, LAYOUT, NHWC, configurat
 from benanza.pytorch.prepared import (
     DTYPES,
     MAPS_NDIM,
+    CapturedCall,
     Prepared,
     TorchConfiguration,
     captured,
@@ -121,24 +122,26 @@ class PyTorchFramework(Framework):
         self, model: WholeModel, precision: Precision, configuration: Configuration
     ) -> Session:
         """The PyTorch model that the file was exported of, with weights of its own, or the file's
-        own operators and weights. Inputs come from the host, and results go there. What is captured
-        takes no other inputs, and isn't loaded.
+        own operators and weights. Inputs come from the host, and results go there; those of what is
+        captured are copied to its graph's.
         """
         refusal = self._refusal(model, precision)
-        if CAPTURED.items() <= configuration.options.items():
-            refusal = "a CUDA graph has inputs of its own: take an eager configuration"
         if refusal:
             raise BenanzaError(refusal)
         names = list(model.inputs)
         try:
             set_precision(precision)
             prepared = self._prepared(model, precision, configuration)
-            prepared.results([model.inputs[name] for name in names])
+            answer = prepared.results
+            if CAPTURED.items() <= configuration.options.items():
+                first_calls(prepared.run, self._device)
+                answer = CapturedCall(prepared).results
+            answer([model.inputs[name] for name in names])
         except NoCounterpartError as error:
             raise BenanzaError(_not_translated(error)) from error
         except Exception as error:  # PyTorch's errors share no narrower base
             raise BenanzaError(_reason(error)) from error
-        return lambda inputs: prepared.results([inputs[name] for name in names])
+        return lambda inputs: answer([inputs[name] for name in names])
 
     @contextmanager
     def observe(

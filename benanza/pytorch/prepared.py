@@ -140,6 +140,22 @@ def captured(run: Callable[[], Any], calls: int) -> tuple[Any, Any]:
     return graph, result
 
 
+class CapturedCall:
+    """A prepared model as one CUDA graph, whose inputs are filled for each call."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        """After `first_calls`. Raises what PyTorch does."""
+        self._inputs = prepared.inputs
+        self._graph, self._result = captured(prepared.run, 1)
+
+    def results(self, inputs: Sequence[Array]) -> list[Array]:
+        """As of `Prepared`."""
+        for place, array in zip(self._inputs, inputs, strict=True):
+            place.copy_(torch.from_numpy(array).to(place.device))
+        self._graph.replay()
+        return on_host(self._result)
+
+
 def first_calls(run: Callable[[], Any], device: str) -> None:
     """The calls that come before those that are timed or captured. On a GPU they are on a stream of
     their own, as captured calls are.

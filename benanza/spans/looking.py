@@ -11,7 +11,7 @@ import numpy as np
 
 from benanza.evaluating.batches import BatchedModel, LoadedModel
 from benanza.evaluating.pipeline import Answered, Pipeline
-from benanza.profiling.framework import Framework, ObservedRun
+from benanza.profiling.framework import Configuration, Framework, ObservedRun
 from benanza.profiling.whole_model import WholeModel
 from benanza_backbone.errors import BenanzaError
 from benanza_runner.reasons import short_reason
@@ -45,12 +45,13 @@ class LookedAt(NamedTuple):
 
 def look(
     framework: Framework,
+    configuration: Configuration,
     made: Callable[[], WholeModel],
     precision: Precision,
     pipeline: Pipeline,
     batch: int,
 ) -> Iterator[LookedAt]:
-    """Requests of so many of the first sample, in the framework's first configuration, at each
+    """Requests of so many of the first sample, in a configuration of the framework, at each
     level. `made` makes the model of this batch size, which the pipeline has loaded.
     """
     levels = get_args(Level) if framework.system().accelerator else get_args(Level)[:1]
@@ -58,13 +59,14 @@ def look(
     for level in levels:
         try:
             model = model or made()
-            yield _looked(framework, model, precision, pipeline, batch, level)
+            yield _looked(framework, configuration, model, precision, pipeline, batch, level)
         except Exception as error:  # noqa: BLE001  # the evaluation stands, whatever a profiler does
             yield LookedAt(level, failure=short_reason(str(error) or repr(error)))
 
 
 def _looked(
     framework: Framework,
+    configuration: Configuration,
     model: WholeModel,
     precision: Precision,
     pipeline: Pipeline,
@@ -76,7 +78,6 @@ def _looked(
         raise BenanzaError(f"its requests would run {nodes:,} nodes, more than {MOST_NODES:,}")
     indices = [0] * batch
     pipeline.load([0])
-    configuration = framework.configurations()[0]
     # Not in turns with those that are looked into: a GPU's profiler sees all of a process.
     unobserved = _answers(pipeline, indices, REQUESTS // 2)
     with framework.observe(model, precision, configuration, gpu=level == "kernels") as observed:

@@ -9,7 +9,7 @@ from benanza_analyzer.models.integers import may_compute_with_integers
 from benanza_backbone.event_log.event_log import EventLog
 from benanza_backbone.event_log.readable import events_of
 from benanza_ingest.layering.costs import moved_bytes
-from benanza_ingest.layering.least_flops import least_flops
+from benanza_ingest.least_work.least_flops import least_flops
 from benanza_schemas.events import SystemMeasured
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.topics import RESULTS

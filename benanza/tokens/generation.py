@@ -3,6 +3,7 @@
 from typing import ClassVar, Literal
 
 from benanza.results.result import Result
+from benanza.tokens.load import LoadedTokens, TokenLoad
 from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.document import Document
 
@@ -71,9 +72,23 @@ class GenerationPoint(Document, frozen=True, kw_only=True):
     limits: tuple[TimeByLimit, ...]
 
 
+class GenerationUnderLoad(Document, frozen=True, kw_only=True):
+    """What continuous batching is predicted to make of a load, at the times that one source has for
+    a step: the first of its bounds on the same system at the same precision. `found` is `None`
+    where `failure` says why.
+    """
+
+    step: ModelBound
+    source: Source
+    sequences: int
+    found: LoadedTokens | None
+    failure: str = ""
+
+
 class Generation(Result, frozen=True, kw_only=True):
     """All points that have a whole bound. `partial` are those bounds of the step and the prompt
     that lack layers: times by them would be too short. `price_per_hour` is the system's, if given.
+    With a `load`, `under_load` says what comes of it by each source of times.
     """
 
     _rows: ClassVar[str] = "points.times"
@@ -81,3 +96,5 @@ class Generation(Result, frozen=True, kw_only=True):
     points: tuple[GenerationPoint, ...]
     partial: tuple[ModelBound, ...]
     price_per_hour: float | None
+    load: TokenLoad | None = None
+    under_load: tuple[GenerationUnderLoad, ...] = ()

@@ -11,7 +11,7 @@ from benanza_analyzer.limits.speed_of_light import speed_of_light, work_of_call
 from benanza_backbone.clickhouse.queries import COUNTED
 from benanza_backbone.clickhouse.store import Store
 from benanza_ingest.extracted import ExtractedGroup, ExtractedLayer
-from benanza_ingest.layering.least_flops import least_flops
+from benanza_ingest.least_work.least_flops import least_flops
 from benanza_schemas.layer import Precision
 from benanza_schemas.vocabulary import CacheState, StoppedBy
 

@@ -21,9 +21,9 @@ from benanza.evaluating.pipeline import Pipeline, service_times
 from benanza.evaluating.request import EvaluationRequest
 from benanza.evaluating.results import ServiceTimes
 from benanza.evaluating.samples import MadeUpSamples
-from benanza.evaluating.serving import Server
+from benanza.evaluating.server.serving import Server
 from benanza.evaluating.under_test import AnsweredBatch
-from benanza.profiling.framework import framework_named
+from benanza.profiling.framework import configuration_named, framework_named
 from benanza.publishing.fetched_once import FetchedOnce
 from benanza_ingest.limits import Limits
 
@@ -46,10 +46,11 @@ def main() -> None:
     content = FetchedOnce().whole(given.model, limits)
     sizes = batch_sizes(given.max_batch)
     framework = framework_named(given.framework)
-    loaded = load_sizes(framework, content, "fp32", sizes, {}, limits)
+    loaded = load_sizes(
+        framework, configuration_named(framework, ""), content, "fp32", sizes, {}, limits
+    )
     pipeline = Pipeline(loaded.model, MadeUpSamples(loaded.model.at(1).inputs))
-    pipeline.load([0])
-    service = service_times(pipeline, 0, SERVICE_S)
+    service = service_times(pipeline, SERVICE_S)
     request = EvaluationRequest(
         model=given.model,
         framework=given.framework,
@@ -59,6 +60,11 @@ def main() -> None:
         max_wait_us=given.max_wait_us,
     )
     server = Server(request, pipeline, NO_LIMIT_US)
+    beside = server.overheads()
+    print(
+        f"beside the model: {beside.issuing_us:.0f} µs of issuing, {beside.starting_us:.0f} µs "
+        f"until a batch starts, {beside.between_us:.0f} µs between batches"
+    )
     capacity = max(times.per_s for times in service)
     print("| load | requests/s | p50 ms | simulated | p99 ms | simulated | by the run's times |")
     print("|---|---|---|---|---|---|---|")
@@ -66,8 +72,8 @@ def main() -> None:
     for load in LOADS:
         rate = float(load * capacity)
         said, batches = server.answered(rate, given.duration)
-        simulated = server.simulated(rate, service)
-        itself = server.simulated(rate, times_within(batches, service))
+        simulated = server.simulated(rate, service, beside)
+        itself = server.simulated(rate, times_within(batches, service), beside)
         p99s_us = [simulated.p99_us, itself.p99_us]
         offs = [p99_us / said.latency.p99_us - 1 for p99_us in p99s_us]
         near = [count + (abs(off) <= NEAR) for count, off in zip(near, offs, strict=True)]

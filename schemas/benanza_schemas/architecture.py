@@ -29,8 +29,8 @@ def architecture_id(
     """
     places: dict[LayerSummary, int] = {}
     order = [places.setdefault(summaries[use.summary], len(places)) for use in layers]
-    # The least work, which is in the last fields of both, follows from the fingerprint.
-    layers_said = [msgspec.structs.astuple(summary)[:-2] for summary in places]
+    # The least work, which is in the last fields of both, follows from the rest.
+    layers_said = [msgspec.structs.astuple(summary)[:-3] for summary in places]
     groups_said = [msgspec.structs.astuple(group)[:-1] for group in groups]
     graph = (ARCHITECTURE_VERSION, batch, order, edges, layers_said, groups_said)
     return digest(msgspec.msgpack.encode(graph))

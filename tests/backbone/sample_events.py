@@ -107,6 +107,7 @@ MODEL = ModelIngested(
             parameters=108,
             least_flops=5184,
             least_weights=432,
+            least_fixed=32,
         ),
         LayerSummary("Relu", "", "compute", RELU_ID, flops=144, bytes=1152),
         LayerSummary("Reshape", "", "view", event_id("layer", "Reshape")),

@@ -34,6 +34,7 @@ def test_rungs_are_in_order() -> None:
         assert rung.bound.sequential_us is not None
         assert rung.bound.attainable_us is not None
         assert rung.bound.roofline_us <= rung.in_full_us <= rung.bound.sequential_us
+        assert rung.in_full_us <= rung.in_steps_us <= rung.bound.sequential_us
         assert rung.apart_us <= rung.bound.sequential_us <= rung.bound.attainable_us
         assert all(call.light_us <= call.us for call in rung.calls)
 
@@ -52,6 +53,6 @@ def test_a_model_without_convolutions_is_of_products_of_matrices() -> None:
 
 
 def test_the_page_has_a_row_for_each_kind() -> None:
-    text = page({H100: found()})
+    text = page({H100: found()}, [])
     assert "| H100, fp16, batch 1 | convolutions | 2 |" in text
     assert "| H100, fp16, batch 1 | 2 | 2 | 0 | 0 |" in text

@@ -43,7 +43,7 @@ WHERE architecture_id = {architecture:String}
 LAYERS = """
 SELECT
     name, op, domain, kind, fingerprint, flops, bytes, parameters, reason, least_flops,
-    least_weights
+    least_weights, least_fixed
 FROM architecture_layers FINAL
 WHERE architecture_id = {architecture:String}
 ORDER BY position

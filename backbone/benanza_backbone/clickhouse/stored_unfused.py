@@ -37,14 +37,14 @@ LIMIT 1 BY model_id
 _SUMMARIES = """
 SELECT
     architecture_id, op, domain, kind, fingerprint, flops, bytes, parameters, reason, least_flops,
-    least_weights,
+    least_weights, least_fixed,
     groupArray(position) AS positions
 FROM (SELECT * FROM architecture_layers FINAL)
 WHERE architecture_id IN
     (SELECT architecture_id FROM models WHERE model_id IN {models:Array(String)})
 GROUP BY
     architecture_id, op, domain, kind, fingerprint, flops, bytes, parameters, reason, least_flops,
-    least_weights
+    least_weights, least_fixed
 """
 
 _EDGES = """

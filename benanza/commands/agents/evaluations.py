@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +15,8 @@ from benanza.commands.options import (
     PARTIAL,
     FiniteNumber,
     Format,
+    KnownModel,
+    data_option,
     dim_option,
     format_option,
     model_argument,
@@ -43,13 +46,14 @@ timeout_option = click.option(
 def evaluations() -> None:
     """What agents are asked to evaluate, and what came of it.
 
-    Needs BENANZA_KAFKA. benanza agents lists who could do it.
+    All but changes need BENANZA_KAFKA. benanza agents lists who could do it.
 
     \b
     Examples:
       benanza evaluations request zoo:squeezenet --scenario server --wait
       benanza evaluations list
       benanza evaluations wait 3f2a91c0
+      benanza evaluations changes zoo:squeezenet
     """
 
 
@@ -119,7 +123,7 @@ def request(
 
 # They are those of `benanza evaluate`, whose load is the same.
 LOAD = (
-    *("framework", "scenario", "precision", "duration_s", "max_batch"),
+    *("framework", "configuration", "scenario", "precision", "duration_s", "max_batch"),
     *("max_wait_ms", "limit_ms", "rate_per_s", "streams", "seed"),
 )
 request.params[1:1] = [option for option in evaluate.params if option.name in LOAD]
@@ -183,6 +187,32 @@ def wait(ctx: click.Context, *, identity: str, timeout_s: float | None, output: 
     Exit status: 0 done; 1 it failed on a system; 3 some results are still to come.
     """
     _wait(ctx, settings_of(None), identity, timeout_s, output)
+
+
+@evaluations.command()
+@click.argument("model", type=KnownModel(), default="")
+@data_option
+@format_option
+def changes(*, model: str, data: Path | None, output: Format) -> None:
+    """What changed in evaluations of MODEL, or of all models, since the system before on the same
+    device: another version of the framework, a driver or a library.
+
+    Medians of all runs with the same options are compared, and what is within their spread isn't
+    called a change.
+
+    \b
+    Examples:
+      benanza evaluations changes
+      benanza evaluations changes zoo:squeezenet --format json
+    """
+    from benanza.agents.changes import evaluation_changes
+    from benanza.render.load.changes import print_changes
+
+    found = evaluation_changes(settings_of(data), model)
+    if output == "json":
+        print_json(found)
+    else:
+        print_changes(console(sys.stdout), found)
 
 
 def _wait(

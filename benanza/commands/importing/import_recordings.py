@@ -32,7 +32,8 @@ def import_recordings(
     go to the Kafka that BENANZA_KAFKA names; without it, into the embedded log, and bounds are
     computed at once. Those that are there already are left out, and so are layers that were
     measured here on the same system. What is measured here later counts instead of them. A damaged
-    file is not imported at all.
+    file is not imported at all, and one that was imported before is not read again, unless
+    something was taken back or forgotten since.
 
     With --undo, the measurements, profiles and witnesses that came in a file count no more, and
     bounds are computed without them. Importing the file again makes them count again.
@@ -53,7 +54,8 @@ def import_recordings(
         return
     settings = settings_of(data)
     imported = take_in(files, settings)
-    known = brought_up_to_date(settings)
+    all_known = imported.unread == len(set(files))
+    known = None if all_known else brought_up_to_date(settings)
     if output == "json":
         print_json(imported)
     else:
@@ -62,7 +64,10 @@ def import_recordings(
             f"{plural(imported.systems, 'system')}, {imported.new:,} of them new"
             + (f"; {imported.left_out:,} left out, measured here" if imported.left_out else "")
             + _runs(imported)
+            + ("; imported before" if all_known else "")
         )
+        if all_known:
+            return
         models = len({bound.model_id for bound in known.bounds}) if known else 0
         click.echo(
             f"{plural(models, 'model')} {'has' if models == 1 else 'have'} bounds now; say: "

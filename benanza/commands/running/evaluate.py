@@ -65,6 +65,13 @@ _POSITIVE = FiniteNumber(min_open=True)
     show_default=True,
 )
 @click.option(
+    "--configuration",
+    default="",
+    metavar="NAME",
+    help="What is set in it, as `benanza profile --all-configurations` names it; by default "
+    "nothing is.",
+)
+@click.option(
     "--scenario",
     type=click.Choice(SCENARIOS),
     default="single-stream",
@@ -139,6 +146,7 @@ def evaluate(
     record: Path | None,
     trace: Path | None,
     framework: str,
+    configuration: str,
     scenario: Scenario,
     precision: Precision,
     duration_s: float,
@@ -174,6 +182,7 @@ def evaluate(
       benanza evaluate model.onnx --scenario server --limit-ms 15
       benanza evaluate model.onnx --scenario server --rate 200 --max-batch 16
       benanza evaluate model.onnx --scenario offline --framework openvino
+      benanza evaluate model.onnx --framework pytorch --configuration 'CUDA graph'
       benanza evaluate model.onnx --scenario multi-stream --format json
       benanza evaluate model.onnx --trace model.json
       benanza evaluate --spec pipeline.toml --record recorded.toml
@@ -191,6 +200,7 @@ def evaluate(
     request = EvaluationRequest(
         model=model,
         framework=framework,
+        configuration=configuration,
         precision=precision,
         scenario=scenario,
         dims=dict(dims),

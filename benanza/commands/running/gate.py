@@ -3,7 +3,7 @@
 import sys
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,12 +22,14 @@ from benanza.commands.options import (
     print_json,
 )
 from benanza.commands.startup import settings_of
-from benanza.gating.baseline import InRevision
 from benanza.render.answers.gate import print_gate
 from benanza.render.progress import progress_on
 from benanza.render.table import console
 from benanza.request import BoundPolicy, RunRequest
 from benanza_schemas.layer import Precision
+
+if TYPE_CHECKING:
+    from benanza.gating.baseline import InRevision
 
 STATUSES = {"fails": FAILED, "unknown": PARTIAL}
 """Of the verdicts that don't pass."""
@@ -40,8 +42,10 @@ class Baseline(click.ParamType):
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Path | InRevision | datetime:
+    ) -> "Path | InRevision | datetime":
         """A file that is there as its path; else a time, or with a colon a file in a revision."""
+        from benanza.gating.baseline import InRevision
+
         if isinstance(value, Path | InRevision | datetime):
             return value
         if Path(value).exists():
@@ -102,7 +106,7 @@ def gate(
     *,
     models: tuple[str, ...],
     max_ratio: float | None,
-    no_slower_than: Path | InRevision | datetime | None,
+    no_slower_than: "Path | InRevision | datetime | None",
     stored: bool,
     framework: str,
     junit: Path | None,

@@ -10,8 +10,9 @@ from benanza.render.answers.explain import NONE_SUCH
 from benanza.render.bounds import model_at
 from benanza.render.systems import SystemNames
 from benanza.render.table import Column, html, printable, table
-from benanza.render.units import named_sizes, time_unit
-from benanza.tokens.generation import Generation, GenerationPoint
+from benanza.render.units import TimeUnit, named_sizes, time_unit
+from benanza.tokens.generation import Generation, GenerationPoint, GenerationUnderLoad
+from benanza.tokens.load import LoadedTokens, TokenLoad, TokenPercentiles
 
 
 def print_generation(console: Console, generation: Generation) -> None:
@@ -40,6 +41,8 @@ def _parts(generation: Generation, *, plain: bool) -> list[RenderableType]:
         parts.append(Text(printable(f"{what}, {systems.measured_on(step)}")))
         with_cost = generation.price_per_hour is not None
         parts.append(_table(points, shared, with_cost=with_cost, plain=plain))
+    if generation.load is not None:
+        parts += _under_load(generation, generation.load, systems, plain=plain)
     partial = len(generation.partial)
     if partial:
         lack = "1 bound lacks" if partial == 1 else f"{partial:,} bounds lack"
@@ -91,6 +94,74 @@ def _table(
             )
             head = ("",) * len(head)
     return table(columns, rows, plain=plain)
+
+
+def _under_load(
+    generation: Generation, load: TokenLoad, systems: SystemNames, *, plain: bool
+) -> list[RenderableType]:
+    """What comes of a load: a table for each system and precision."""
+    prompts, outputs = map(_range, (load.prompt_tokens, load.output_tokens))
+    cache = f", a cache of {load.cache_tokens:,} tokens" if load.cache_tokens else ""
+    asked = f"{load.rate_per_s:,.4g} requests/s of {prompts} tokens for {outputs}{cache}"
+    times = "times to the first token and for each later one"
+    parts: list[RenderableType] = []
+    alike: dict[tuple[str, str], list[GenerationUnderLoad]] = {}
+    for each in generation.under_load:
+        alike.setdefault((each.step.system_id, each.step.precision), []).append(each)
+    for group in alike.values():
+        step = group[0].step
+        what = f"{step.model}, {step.precision}, {systems.measured_on(step)}: {asked}; {times}"
+        parts.append(Text(printable(what)))
+        loads = [(each, each.found) for each in group if each.found is not None]
+        if loads:
+            parts.append(_load_table(loads, plain=plain))
+        parts += [Text(f"{each.source}: {each.failure}") for each in group if each.failure]
+    return parts
+
+
+def _load_table(loads: Sequence[tuple[GenerationUnderLoad, LoadedTokens]], *, plain: bool) -> Table:
+    first_unit = time_unit(found.time_to_first_token.p50_us for _, found in loads)
+    unit = time_unit(found.time_per_token.p50_us for _, found in loads if found.time_per_token)
+    columns = (
+        Column("by", "left"),
+        Column("at most", spare=2),
+        Column("running", spare=1),
+        Column("busy", spare=1),
+        Column("requests/s"),
+        Column("tokens/s"),
+        *_columns(f"first {first_unit.name}"),
+        *_columns(f"each {unit.name}"),
+    )
+    rows = [
+        (
+            load.source,
+            f"{load.sequences:,}",
+            f"{found.sequences:,.1f}",
+            f"{found.busy:.0%}",
+            f"{found.answered_per_s:,.4g}",
+            f"{found.tokens_per_s:,.0f}",
+            *_three(found.time_to_first_token, first_unit),
+            *_three(found.time_per_token, unit),
+        )
+        for load, found in loads
+    ]
+    return table(columns, rows, plain=plain)
+
+
+def _columns(title: str) -> tuple[Column, ...]:
+    """The three percentiles."""
+    return Column(f"{title} p50"), Column("p90", spare=1), Column("p99")
+
+
+def _three(times: TokenPercentiles | None, unit: TimeUnit) -> tuple[str, str, str]:
+    if times is None:
+        return ("-",) * 3
+    return unit.format(times.p50_us), unit.format(times.p90_us), unit.format(times.p99_us)
+
+
+def _range(tokens: tuple[int, int]) -> str:
+    least, most = tokens
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
 def _number(value: float | None) -> str:

@@ -74,9 +74,10 @@ class LayerSummary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     a state (`COPIED_STATE`). `flops` counts a multiply-add as two. `bytes` counts each input and
     each output once. `parameters` counts the elements of constant inputs. `least_flops` are the
     fewest operations known for its products: of a convolution, those by Winograd's algorithms.
-    `least_weights` are the bytes of constants that its products read at the least: weights that
-    meet only padding aren't among them. Both are zero for what isn't a product, and in what was
-    written before versions 18 and 19.
+    `least_weights` are the bytes that its products read at the least, at the model's own types:
+    weights, but not those that meet only padding, and what is kept from step to step. `least_fixed`
+    are those of them that are as many at any precision: of all types but float32. All three are
+    zero for what isn't a product, and in what was written before versions 18, 19 and 22.
     """
 
     op: Name
@@ -89,6 +90,7 @@ class LayerSummary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reason: Reason = ""
     least_flops: Count = 0
     least_weights: Count = 0
+    least_fixed: Count = 0
 
 
 MOST_LEAST_KNOWN = 2

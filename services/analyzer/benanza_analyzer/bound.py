@@ -13,8 +13,9 @@ from benanza_analyzer.attainable import attainable
 from benanza_analyzer.blocks import Blocks
 from benanza_analyzer.critical_path import critical_path
 from benanza_analyzer.limits.ceilings import PlatformCeilings
+from benanza_analyzer.limits.least_work import LeastWork
 from benanza_analyzer.limits.reached import with_reached
-from benanza_analyzer.limits.speed_of_light import BYTES_KEPT, speed_of_light
+from benanza_analyzer.limits.speed_of_light import bytes_at, speed_of_light
 from benanza_analyzer.measurements import BY_LIBRARY, WHICHEVER, Measurements
 from benanza_analyzer.models.architecture import Architecture, Counted
 from benanza_analyzer.models.catalogue import NOTHING, Catalogue
@@ -75,8 +76,8 @@ def lower_bound(
     available = bool(measured) or not missing
     light = None
     if ceilings:
-        reached = with_reached(ceilings, model.numbers, measurements, catalogue, precision)
-        light = speed_of_light(counted.least, reached, precision)
+        reached = with_reached(ceilings, counted.least, measurements, catalogue, precision)
+        light = speed_of_light(counted.least.whole, reached, precision)
     run = attainable(model, plan, measurements, catalogue, precision, cache_bytes, on_gpu=on_gpu)
     return BoundUpdated(
         event_id=OPEN,
@@ -155,10 +156,18 @@ def _missing(
 
 
 def cover_of(
-    plan: CoverPlan, measurements: Measurements, catalogue: Catalogue, precision: Precision
+    plan: CoverPlan,
+    measurements: Measurements,
+    catalogue: Catalogue,
+    least: LeastWork,
+    precision: Precision,
 ) -> Cover:
-    """The cover that a plan has chosen."""
+    """The cover that a plan has chosen, of a model with this least work."""
     blocks = plan.blocks
+    moved = np.array(catalogue.bytes)
+    fixed = np.zeros(len(moved))
+    fixed[least.numbers] = least.fixed
+    moved = bytes_at(precision, moved, fixed)
     path = frozenset(longest_path(plan))
     ends = blocks.ordered((plan.known & (blocks.numbers != NOTHING)) | (plan.conversion_us > 0))
     calls, layouts = [], {}
@@ -175,7 +184,7 @@ def cover_of(
                 conversion_us=float(plan.conversion_us[end]),
                 flops=int(catalogue.flops[number]),
                 least_flops=int(catalogue.least_flops[number]),
-                bytes=catalogue.bytes[number] * BYTES_KEPT[precision],
+                bytes=float(moved[number]),
                 critical=end in path,
             )
         )

@@ -134,7 +134,8 @@ class Analyzer:
         platform = self._platform(system_id, precision)
         architecture = self._architectures.of(architecture_id)
         plan = self._plans(accounting, platform, architecture)[fusion]
-        return cover_of(plan, platform.measurements, self._catalogue, precision)
+        least = architecture.counted(accounting).least
+        return cover_of(plan, platform.measurements, self._catalogue, least, precision)
 
     def _apply(self, event: AnalyzerEvent) -> Moved:
         """Takes in the event; returns on which platforms it may move bounds, and which ones."""

@@ -6,7 +6,8 @@ from benanza_ingest.errors import ModelError
 from benanza_ingest.extract import extract
 from benanza_ingest.extracted import ExtractedLayer, ExtractedModel
 from benanza_ingest.garbage import no_garbage_search
-from benanza_ingest.layering.least_flops import least_flops, least_weights
+from benanza_ingest.least_work.least_flops import least_flops
+from benanza_ingest.least_work.least_reads import Reads, least_reads
 from benanza_ingest.limits import Limits
 from benanza_schemas.architecture import architecture_id
 from benanza_schemas.events import (
@@ -112,6 +113,7 @@ def is_current(checkpoint: CheckpointIngested) -> bool:
 def _ingested(published: ModelPublished, model: ExtractedModel) -> ModelIngested:
     identity = model_id(published.sha256, model.batch, model.dims, published.derivation())
     graphs = _graphs(model)
+    reads = _least_reads(model)
     summaries: list[LayerSummary] = []
     places: dict[tuple[str, ...], int] = {}
     uses = []
@@ -124,7 +126,8 @@ def _ingested(published: ModelPublished, model: ExtractedModel) -> ModelIngested
         if key not in places:
             places[key] = len(summaries)
             runs = layer.fingerprint in graphs and layer.kind != "view"
-            summaries.append(_summary(layer, graphs[layer.fingerprint] if runs else None))
+            graph = graphs[layer.fingerprint] if runs else None
+            summaries.append(_summary(layer, graph, reads[layer.fingerprint]))
         uses.append(LayerUse(places[key], layer.name[:MAX_NAME_LENGTH]))
     groups = tuple(
         Group(g.fingerprint, g.rule, g.layers, g.flops, g.bytes, least_flops(g.layer))
@@ -176,7 +179,18 @@ def _graphs(model: ExtractedModel) -> dict[str, Layer]:
     return graphs
 
 
-def _summary(layer: ExtractedLayer, runs: Layer | None) -> LayerSummary:
+def _least_reads(model: ExtractedModel) -> dict[str, Reads]:
+    """What the layers of each fingerprint read at the least: the least of those that the model has.
+
+    In one place, what they read may be given, and in another one computed.
+    """
+    found: dict[str, Reads] = {}
+    for layer, reads in zip(model.layers, least_reads(model.layers, model.edges), strict=True):
+        found[layer.fingerprint] = min(reads, found.get(layer.fingerprint, reads))
+    return found
+
+
+def _summary(layer: ExtractedLayer, runs: Layer | None, reads: Reads) -> LayerSummary:
     return LayerSummary(
         op=layer.op[:MAX_NAME_LENGTH],
         domain=layer.domain[:MAX_NAME_LENGTH],
@@ -187,7 +201,8 @@ def _summary(layer: ExtractedLayer, runs: Layer | None) -> LayerSummary:
         parameters=layer.parameters,
         reason=layer.reason[:MAX_REASON_LENGTH],
         least_flops=least_flops(runs) if runs else 0,
-        least_weights=least_weights(runs) if runs else 0,
+        least_weights=reads.bytes if runs else 0,
+        least_fixed=reads.fixed if runs else 0,
     )
 
 

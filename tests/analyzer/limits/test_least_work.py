@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from msgspec.structs import replace
 
-from benanza_analyzer.limits.speed_of_light import Work
+from benanza_analyzer.limits.speed_of_light import Work, bytes_at
 from benanza_analyzer.models.architecture import compile_architecture
 from benanza_analyzer.models.catalogue import Catalogue
 from benanza_schemas.events import Group, LayerSummary, ModelIngested
@@ -16,7 +16,7 @@ from tests.analyzer.limits.working_models import working_models
 
 
 def least(event: ModelIngested) -> Work:
-    return compile_architecture(event, Catalogue()).full.least
+    return compile_architecture(event, Catalogue()).full.least.whole
 
 
 def covers(event: ModelIngested) -> list[tuple[Group, ...]]:
@@ -44,8 +44,9 @@ def test_no_cover_does_less(event: ModelIngested) -> None:
         assert claimed.calls <= sum(flops > 0 for _, flops in calls) + 1e-9
 
 
-def product(name: str, weights: int = 20) -> LayerSummary:
-    return summary("Conv", name, bytes_moved=40, least_flops=10, least_weights=weights)
+def product(name: str, weights: int = 20, fixed: int = 0) -> LayerSummary:
+    layer = summary("Conv", name, bytes_moved=40, least_flops=10, least_weights=weights)
+    return replace(layer, least_fixed=fixed)
 
 
 def test_products_claim_their_weights_operations_and_a_place_in_the_chain() -> None:
@@ -77,3 +78,13 @@ def test_integers_have_no_ceiling_but_weights_and_a_place_in_the_chain() -> None
     layer = replace(product("a"), op="MatMulInteger")
     found = least(model([layer, layer]))
     assert (found.flops, found.calls, found.bytes.sum()) == (0.0, 2.0, np.float64(40.0))
+
+
+def test_what_no_precision_makes_fewer_shrinks_with_its_claim() -> None:
+    """And is read as it is stored."""
+    layers = [product("a", 20, 10), product("b", 20, 90)]
+    once = group("ab", (0, 1), bytes_moved=20, least_flops=20)
+    found = least(model(layers, groups=[once]))
+    assert found.fixed.tolist() == [5.0, 10.0]
+    assert bytes_at("fp16", found.bytes, found.fixed).tolist() == [7.5, 10.0]
+    assert bytes_at("tf32", found.bytes, found.fixed).tolist() == [10.0, 10.0]

@@ -38,7 +38,7 @@ def test_the_ceiling_that_is_nearest_holds_a_call(
 
 
 def test_the_cache_keeps_the_bytes_of_each_call_alone() -> None:
-    work = Work(np.array([20.0, 20.0, 22.0]), 0.0, 1.0)
+    work = Work(np.array([20.0, 20.0, 22.0]), np.zeros(3), 0.0, 1.0)
     assert found(work) == (62 / 8, "cache")
 
 

@@ -41,6 +41,7 @@ CHECKSUMS = {
     "0017_least_weights.sql": "49f72bfb36e45d33c2fc58f5a534a47d6331446252b0fa50885d5aedf6b7e59f",
     "0018_evaluations.sql": "d590a92051676f5da0bd8d2aafb56efc6bd7b79d19b096e0faf8f3d952de2206",
     "0019_submitted_rates.sql": "1dedbfdc79d7882fa6fe318aed41600961cdc7f82d705a21cca1d541904b2312",
+    "0020_least_fixed.sql": "f18fc31556707b8c6464d9f22974ae2b4f43903d9d2656d5672584db1bd9acb0",
 }
 """SHA-256 of each migration as it was released."""
 

@@ -16,7 +16,7 @@ from benanza.evaluating.evaluate import evaluated
 from benanza.evaluating.request import EvaluationRequest, Scenario
 from benanza.evaluating.results import Evaluation, MeasuredLoad, Tried
 from benanza.evaluating.samples import SampleSource
-from benanza.evaluating.serving import _none_keeps
+from benanza.evaluating.server.serving import _none_keeps
 from benanza.installation.configured import configured_log, known_store
 from benanza.profiling.whole_model import Arrays
 from benanza.settings import load

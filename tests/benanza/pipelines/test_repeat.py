@@ -234,10 +234,6 @@ def test_what_can_t_be_run_is_said(recorded: PipelineSpecification, tmp_path: Pa
         ran(replaced(recorded, framework=replaced(recorded.framework, name="none")), file)
     with pytest.raises(BenanzaError, match="there is no file"):
         ran(replaced(recorded, model=replaced(recorded.model, source="none.onnx")), file)
-    slow = replaced(recorded.framework, configuration="no optimisations")
-    scenario = PipelineScenario(name="offline")
-    with pytest.raises(BenanzaError, match="a scenario is run with 'default options'"):
-        ran(replaced(recorded, framework=slow, scenario=scenario), file)
 
 
 def test_the_model_is_as_small_as_it_says() -> None:

@@ -5,7 +5,12 @@ from math import fsum
 import numpy as np
 import pytest
 
-from benanza.profiling.framework import Framework, Profile, framework_named
+from benanza.profiling.framework import (
+    Framework,
+    Profile,
+    configuration_named,
+    framework_named,
+)
 from benanza.profiling.whole_model import WholeModel, whole_model
 from benanza_ingest.extract import extract
 from benanza_runner import nvidia
@@ -167,3 +172,18 @@ def test_each_precision_on_a_gpu(
         if found.times_looked_at is not None:
             total_us = fsum(call.median_us for call in found.calls)
             assert 0 < total_us <= found.times_looked_at.median_us
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not nvidia.gpu().name, reason="needs an NVIDIA GPU")
+@pytest.mark.parametrize("name", ["CUDA graph", "compiled, channels last"])
+def test_a_captured_model_answers_for_other_inputs_as_an_eager_one(
+    pytorch: PyTorchFramework, tiny: WholeModel, name: str
+) -> None:
+    eager, captured = (
+        pytorch.load(tiny, "fp32", configuration_named(pytorch, each)) for each in ("eager", name)
+    )
+    for shift in (0, 1, 2):
+        inputs = {key: np.roll(array, shift) for key, array in tiny.inputs.items()}
+        for expected, found in zip(eager(inputs), captured(inputs), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)

@@ -1,12 +1,20 @@
 """What limits the step of a small decoder on this CPU."""
 
-import pytest
+import io
 
+import pytest
+from msgspec.structs import replace
+from rich.console import Console
+
+from benanza.render.answers.generation import print_generation
 from benanza.tokens.generation import Limit
 from benanza.tokens.known import known_generation
 from benanza.tokens.limits import limit_of
+from benanza.tokens.load import TokenLoad
+from benanza.tokens.under_load import generation_under_load
 from benanza_analyzer.answers.calls import Call
 from benanza_analyzer.limits.ceilings import PlatformCeilings
+from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
 from tests.benanza.conftest import FirstRun
 from tests.benanza.tokens.small_step import swept_step
@@ -74,3 +82,25 @@ def test_without_a_power_no_energy_is_said(swept: Settings) -> None:
     """Nothing says how much power this CPU takes."""
     for point in known_generation(swept, None, "step", ["fp32"], {}, None).points:
         assert [times.joules_per_token for times in point.times] == [None]
+
+
+def test_a_load_is_answered_by_the_times_that_were_swept(swept: Settings) -> None:
+    load = TokenLoad(rate_per_s=20.0, prompt_tokens=(64, 512), output_tokens=(2, 8))
+    known = generation_under_load(swept, None, "step", ["fp32"], {}, None, load)
+    (found,) = known.under_load
+    assert (found.source, found.sequences, found.failure) == ("bound", 4, "")
+    assert found.found is not None
+    assert found.found.time_per_token is not None
+    shortest = min(point.times[0].time_per_token_us or 0.0 for point in known.points)
+    assert found.found.time_per_token.p50_us >= 0.99 * shortest
+    assert found.found.answered_per_s == pytest.approx(20.0, rel=0.05)
+    longer = replace(load, output_tokens=(2, LONG))
+    (beyond,) = generation_under_load(swept, None, "step", ["fp32"], {}, None, longer).under_load
+    assert beyond.found is None
+    assert "behind up to 16,384 tokens" in beyond.failure
+    small = replace(load, cache_tokens=500)
+    with pytest.raises(BenanzaError, match="--cache-tokens"):
+        generation_under_load(swept, None, "step", ["fp32"], {}, None, small)
+    text = io.StringIO()
+    print_generation(Console(file=text, width=200), known)
+    assert "20 requests/s of 64 to 512 tokens for 2 to 8" in text.getvalue()

@@ -23,7 +23,7 @@ from benanza_schemas.layer import Accounting
 MISSING = 1 << 80
 """The cost of a layer without a time: more than any time."""
 
-MOST_STATES = 100
+MOST_STATES = 1000
 """A pass gives up that would keep more."""
 
 KEPT_STATES = 300
@@ -108,7 +108,7 @@ def cheapest_choices(
         cost += more
         if gives_up and len(states) > MOST_STATES:
             return None
-        if len(states) > KEPT_STATES:
+        if not gives_up and len(states) > KEPT_STATES:
             complete = False
             kept = passing.promising(row, states)
             states, links = tuple([states[at] for at in kept]), tuple([links[at] for at in kept])

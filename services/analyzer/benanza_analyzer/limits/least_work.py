@@ -1,15 +1,17 @@
 """The least work of a model, whatever is fused: below that of every cover's calls, as it is made.
 
-Products have to be done: their weights are read, their operations done, and one after the other
-where one needs what another computes. Each layer claims its part of that. Where layers of a group
-claim more than the group does as one call, since it merges or simplifies them, their claims shrink
-until they don't. So the claims of all layers are at most the work of the calls of any cover, by
-each kind of work. Nothing else counts: values between layers may stay on the chip.
+Products have to be done: their weights and what is kept for them are read, their operations done,
+and one after the other where one needs what another computes. Each layer claims its part of that.
+Where layers of a group claim more than the group does as one call, since it merges or simplifies
+them, their claims shrink until they don't. So the claims of all layers are at most the work of the
+calls of any cover, by each kind of work. Nothing else counts: values between layers may stay on the
+chip.
 """
 
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,24 +26,50 @@ GroupAt = tuple[tuple[int, ...], int]
 """A group: the positions of its layers, and its number in the catalogue."""
 
 
+class LeastWork(NamedTuple):
+    """That of a model. `reads` are the bytes that are claimed of each layer and group with a
+    product, by its number in `numbers`, and `fixed` those of them that are as many at any
+    precision; where it stands several times, the most.
+    """
+
+    whole: Work
+    numbers: npt.NDArray[np.int32]
+    reads: Floats
+    fixed: Floats
+
+
 def least_work(
     numbers: npt.NDArray[np.int32],
+    wanted: Floats,
+    wanted_fixed: Floats,
     groups: Sequence[GroupAt],
     edges: Sequence[tuple[int, int]],
     catalogue: Catalogue,
-) -> Work:
+) -> LeastWork:
     """That of a model whose layers have these numbers, `NOTHING` where they don't count.
 
-    The edges ascend by source.
+    `wanted` are the bytes that each layer reads at the least, and `wanted_fixed` those of them that
+    are as many at any precision. The edges ascend by source.
     """
     moved, flops = np.array(catalogue.bytes), np.array(catalogue.least_flops)
     is_product = np.array(catalogue.products, np.float64)
-    weights = np.minimum(np.array(catalogue.weights), moved) * is_product
-    return Work(
-        bytes=_claims(weights[numbers], groups, moved),
+    reads = _claims(np.minimum(wanted, moved[numbers]) * is_product[numbers], groups, moved)
+    share = np.divide(reads, wanted, out=np.zeros(len(reads)), where=wanted > 0)
+    fixed = np.minimum(wanted_fixed, wanted) * share
+    whole = Work(
+        bytes=reads,
+        fixed=fixed,
         flops=math.fsum(_claims(flops[numbers], groups, flops)),
         calls=_longest_chain(is_product[numbers], groups, is_product, edges),
     )
+    of_layers = np.stack((reads, fixed), axis=1)
+    claimed = np.zeros((len(moved), 2))
+    np.maximum.at(claimed, numbers, of_layers)
+    for positions, number in groups:
+        claimed[number] = np.maximum(claimed[number], of_layers[list(positions)].sum(axis=0))
+    calls = np.unique([*numbers.tolist(), *(number for _, number in groups)]).astype(np.int32)
+    calls = calls[(is_product[calls] > 0) | (claimed[calls, 0] > 0)]
+    return LeastWork(whole, calls, claimed[calls, 0], claimed[calls, 1])
 
 
 def _claims(wanted: Floats, groups: Sequence[GroupAt], offered: Floats) -> Floats:

@@ -20,6 +20,8 @@ from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.events import Limit
 from benanza_schemas.layer import Precision
 
+Floats = npt.NDArray[np.float64]
+
 MICROSECONDS = 1e6
 
 AT_OTHER_CLOCKS = 1.05
@@ -32,16 +34,19 @@ BYTES_KEPT = {precision: facts.bytes / 4 for precision, facts in PRECISIONS.item
 """The least share of a layer's bytes that is moved at a precision.
 
 Bytes are counted at the model's own types; 16 bits halve what was 32. Integers, and floats of 16
-bits in the model, are then counted at half, so that the limit stays one.
+bits in the model, are then counted at half, so that the limit stays one; but for those of which it
+is known that they are fixed.
 """
 
 
 class Work(NamedTuple):
     """What has to be done at least: bytes moved by each part of it, operations on floating point,
-    and calls one after the other. Bytes are those at the model's own types.
+    and calls one after the other. Bytes are those at the model's own types; `fixed` are those of
+    them that are as many at any precision.
     """
 
-    bytes: npt.NDArray[np.float64]
+    bytes: Floats
+    fixed: Floats
     flops: float
     calls: float
 
@@ -55,12 +60,17 @@ class SpeedOfLight(NamedTuple):
 
 def work_of_call(moved: float, flops: float) -> Work:
     """That of one call."""
-    return Work(np.array([moved], np.float64), flops, 1.0)
+    return Work(np.array([moved], np.float64), np.zeros(1), flops, 1.0)
+
+
+def bytes_at(precision: Precision, moved: Floats, fixed: Floats) -> Floats:
+    """How many bytes these are at a precision, of which some are fixed."""
+    return (moved - fixed) * BYTES_KEPT[precision] + fixed
 
 
 def speed_of_light(work: Work, ceilings: PlatformCeilings, precision: Precision) -> SpeedOfLight:
     """The least time of this work. A ceiling that isn't known limits nothing."""
-    moved = work.bytes * BYTES_KEPT[precision]
+    moved = bytes_at(precision, work.bytes, work.fixed)
     beyond = np.maximum(moved - ceilings.cache_bytes, 0.0)
     of_kinds: Sequence[tuple[Limit, float, float]] = (
         ("cache", float(moved.sum()), ceilings.bandwidth),

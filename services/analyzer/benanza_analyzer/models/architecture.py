@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from benanza_analyzer.limits.least_work import least_work
-from benanza_analyzer.limits.speed_of_light import Work
+from benanza_analyzer.limits.least_work import LeastWork, least_work
 from benanza_analyzer.models.accounting import Treatment, treatment
 from benanza_analyzer.models.catalogue import NOTHING, Catalogue
 from benanza_analyzer.models.cover import ComponentShape, component_shape
@@ -55,7 +54,7 @@ class Counted(NamedTuple):
     not_counted: tuple[int, ...]
     components: tuple[Component, ...]
     block_numbers: npt.NDArray[np.int32]
-    least: Work
+    least: LeastWork
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -133,13 +132,11 @@ def _describe(event: ModelIngested, catalogue: Catalogue) -> None:
     for layer in layers:
         if layer.fingerprint:
             in_integers = computes_with_integers(layer)
-            weights = layer.least_weights if isinstance(layer, LayerSummary) else 0
             catalogue.describe(
                 catalogue.number(layer.fingerprint),
                 flops=0 if in_integers else layer.flops,
                 bytes_moved=layer.bytes,
                 least_flops=0 if in_integers else layer.least_flops,
-                weights=weights,
                 product=layer.least_flops > 0,
             )
 
@@ -170,7 +167,13 @@ def _count(event: ModelIngested, accounting: Accounting, catalogue: Catalogue) -
         if any(treatments[position] == "counted" for position in group.layers)
     ]
     components, block_numbers = _components(groups, numbers.tolist())
-    least = least_work(numbers, groups, sorted(event.edges), catalogue)
+    wanted = [
+        (of.least_weights, of.least_fixed)
+        for of in (event.summaries[use.summary] for use in event.layers)
+    ]
+    reads = np.array(wanted, np.float64).reshape(-1, 2)
+    edges = sorted(event.edges)
+    least = least_work(numbers, reads[:, 0], reads[:, 1], groups, edges, catalogue)
     return Counted(numbers, _at(treatments, "not_counted"), components, block_numbers, least)
 
 

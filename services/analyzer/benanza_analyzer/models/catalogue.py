@@ -14,10 +14,9 @@ class Catalogue:
     """Layers and groups by number, from 1, in the order in which they were first seen.
 
     `flops` (operations in floating point) and `bytes` (moved) are the work of one execution, by
-    number; `least_flops` are the fewest known for its products, `weights` the bytes of constants
-    that these read at the least, and `products` is 1 for what has a product, else 0. They follow
-    from the layer's graph, so that all models agree on them. They are zero as long as no model has
-    the layer.
+    number; `least_flops` are the fewest known for its products, and `products` is 1 for what has a
+    product, else 0. They follow from the layer's graph, so that all models agree on them. They are
+    zero as long as no model has the layer.
     """
 
     def __init__(self) -> None:
@@ -25,7 +24,6 @@ class Catalogue:
         self.flops = array("d", [0.0])
         self.bytes = array("d", [0.0])
         self.least_flops = array("d", [0.0])
-        self.weights = array("d", [0.0])
         self.products = array("b", [0])
         self._numbers: dict[str, int] = {}
 
@@ -38,7 +36,7 @@ class Catalogue:
         number = self._numbers.setdefault(fingerprint, len(self.fingerprints))
         if number == len(self.fingerprints):
             self.fingerprints.append(fingerprint)
-            for figures in (self.flops, self.bytes, self.least_flops, self.weights):
+            for figures in (self.flops, self.bytes, self.least_flops):
                 figures.append(0.0)
             self.products.append(0)
         return number
@@ -50,12 +48,10 @@ class Catalogue:
         flops: int,
         bytes_moved: int,
         least_flops: int = 0,
-        weights: int = 0,
         product: bool = False,
     ) -> None:
         """Stores the work of one execution: operations in floating point, and bytes moved."""
         self.flops[number] = flops
         self.bytes[number] = bytes_moved
         self.least_flops[number] = least_flops
-        self.weights[number] = weights
         self.products[number] = product

@@ -10,7 +10,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from benanza.cli import cli
+from benanza.importing import import_recordings
 from benanza.importing.recording import write_recording
+from benanza.importing.remembered import FILE
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.event_log.event_log import Message
 from benanza_backbone.settings import load
@@ -82,8 +84,35 @@ def test_it_takes_in_what_is_new_and_nothing_twice(installation: Kind, tmp_path:
         "left_out": 0,
         "profiles": 0,
         "witnesses": 0,
+        "unread": int(installation == "embedded"),
     }
     assert in_the_log() == [event.event_id for event in events]
+
+
+def test_a_file_is_not_read_twice_until_something_is_taken_back(
+    embedded: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = measured()
+    file, other = tmp_path / "r.xz", tmp_path / "s.xz"
+    write_recording(file, [*events[:10], PROFILED])
+    write_recording(other, events[5:15])
+    assert command("import", str(other)).exit_code == 0
+    assert command("import", str(file)).exit_code == 0
+    with monkeypatch.context() as patched:
+        patched.setattr(import_recordings, "read_recording", None)
+        again = command("import", str(file), str(file))
+    assert again.stdout == (
+        "20 measurements of 1 system, 0 of them new; 2 profiles; imported before\n"
+    )
+    # What the other file had in common with it came in the other one.
+    assert command("import", "--undo", str(other)).exit_code == 0
+    assert command("import", str(file)).stdout.startswith(
+        "10 measurements of 1 system, 5 of them new; 1 profile\n"
+    )
+    (tmp_path / "data" / FILE).write_text("damaged")
+    assert command("import", str(file)).stdout.startswith(
+        "10 measurements of 1 system, 0 of them new; 1 profile\n"
+    )
 
 
 def test_runs_come_along(installation: Kind, tmp_path: Path) -> None:
@@ -91,7 +120,7 @@ def test_runs_come_along(installation: Kind, tmp_path: Path) -> None:
     write_recording(tmp_path / "r.xz", [*events, PROFILED, WITNESSED])
     for new in (10, 0):
         assert command("import", str(tmp_path / "r.xz")).stdout.startswith(
-            f"10 measurements of 1 system, {new} of them new; 1 profile; 1 witness run\n"
+            f"10 measurements of 1 system, {new} of them new; 1 profile; 1 witness run"
         )
     with opened_log() as log:
         runs = [decode(record.value) for record in log.records(PROFILES)]
@@ -210,7 +239,7 @@ def test_what_was_imported_is_taken_back_and_comes_again(
         f"error: there is nothing in the log that was imported from {file}; "
     )
     assert in_the_log() == before
-    assert ", 10 of them new; 1 profile; 1 witness run\n" in command("import", str(file)).stdout
+    assert ", 10 of them new; 1 profile; 1 witness run" in command("import", str(file)).stdout
     undone = command("import", "--undo", str(file), str(other), "--format", "json")
     assert json.loads(undone.stdout) == {"measurements": 12, "profiles": 1, "witnesses": 1}
     assert ", 2 of them new\n" in command("import", str(other)).stdout

@@ -8,12 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benanza.evaluating.results import ServiceTimes
+from benanza.evaluating.batches import BatchedModel, LoadedModel
+from benanza.evaluating.pipeline import Pipeline
+from benanza.evaluating.request import EvaluationRequest
+from benanza.evaluating.results import Overheads, ServiceTimes
+from benanza.evaluating.samples import MadeUpSamples
 
 lg = pytest.importorskip("mlperf_loadgen")
 
 from benanza.evaluating.loadgen import read_log  # noqa: E402
-from benanza.evaluating.simulated import schedule_us, simulate  # noqa: E402
+from benanza.evaluating.server.overheads import overheads  # noqa: E402
+from benanza.evaluating.server.simulated import schedule_us, simulate  # noqa: E402
 
 
 def constant(batch: int, us: float) -> ServiceTimes:
@@ -70,6 +75,37 @@ def test_a_batch_that_nothing_ran_before_takes_as_long_as_after_a_pause() -> Non
     found = simulate(np.array([0.0, 20.0, 100.0]), service, max_batch=1, max_wait_us=0.0)
     # The second waits for 10 µs and finds the server warm; the others don't.
     assert found.latency.mean_us == pytest.approx((30.0 + 20.0 + 30.0) / 3)
+
+
+def test_what_is_beside_the_model_is_part_of_a_latency() -> None:
+    beside = Overheads(issuing_us=7.0, starting_us=5.0, between_us=2.0)
+    found = simulate(np.array([0.0, 20.0, 300.0]), [constant(1, 100.0)], 1, 0.0, beside)
+    # From 5 to 105; from 107 to 207, as it waits; for the last one nothing does.
+    assert found.latency.mean_us == pytest.approx((105.0 + 187.0 + 105.0) / 3 + 7.0)
+
+
+def test_slow_spells_are_as_long_as_they_were() -> None:
+    """Half of what was measured took twice as long, at the end: then requests queue."""
+    spell, mixed = (10.0,) * 500 + (20.0,) * 500, (10.0, 20.0) * 500
+    p99_us = [
+        simulate(
+            schedule_us(0, 60_000, 0.2),
+            [ServiceTimes(batch=1, median_us=15.0, samples_us=times, after_idle_us=times)],
+            max_batch=1,
+            max_wait_us=0.0,
+        ).latency.p99_us
+        for times in (spell, mixed)
+    ]
+    assert p99_us[0] > 3 * p99_us[1]
+
+
+def test_a_server_that_answers_at_once_shows_what_is_beside_the_model() -> None:
+    model = BatchedModel([LoadedModel(1, lambda _: [np.zeros(1)], {"x": np.zeros((1, 1))})])
+    pipeline = Pipeline(model, MadeUpSamples({"x": np.zeros((1, 1))}))
+    found = overheads(EvaluationRequest(model="x", max_wait_us=100.0), pipeline, 4)
+    assert found.between_us > 0.0
+    assert found.starting_us > 0.0
+    assert found.issuing_us + found.starting_us < 50_000.0
 
 
 def test_a_log_is_read_by_its_keys() -> None:

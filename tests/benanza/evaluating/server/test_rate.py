@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benanza.evaluating.rate import STEPS, greatest_rate, lower_rates
 from benanza.evaluating.results import Tried
+from benanza.evaluating.server.rate import STEPS, greatest_rate, lower_rates
 
 CAPACITY = 640.0
 

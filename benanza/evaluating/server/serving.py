@@ -8,10 +8,18 @@ import msgspec
 from benanza.evaluating.loadgen import LoadSettings, Said, run_load
 from benanza.evaluating.measured import measured_run
 from benanza.evaluating.pipeline import Pipeline
-from benanza.evaluating.rate import greatest_rate, lower_rates
 from benanza.evaluating.request import EvaluationRequest
-from benanza.evaluating.results import Evaluation, MeasuredLoad, Percentiles, ServiceTimes, Tried
-from benanza.evaluating.simulated import schedule_us, simulate
+from benanza.evaluating.results import (
+    Evaluation,
+    MeasuredLoad,
+    Overheads,
+    Percentiles,
+    ServiceTimes,
+    Tried,
+)
+from benanza.evaluating.server.overheads import overheads
+from benanza.evaluating.server.rate import greatest_rate, lower_rates
+from benanza.evaluating.server.simulated import schedule_us, simulate
 from benanza.evaluating.under_test import AnsweredBatch, BatchingServer
 
 TIMES_ALONE = 10
@@ -30,6 +38,7 @@ def served(
     request = evaluation.request
     limit_us = request.limit_us or TIMES_ALONE * evaluation.service[0].median_us
     server = Server(request, pipeline, limit_us)
+    beside = server.overheads()
     tried: list[Tried] = []
     measured: MeasuredLoad | None = None
     rate = request.rate_per_s or 0.0
@@ -50,7 +59,8 @@ def served(
         searched=request.rate_per_s is None,
         tried=tuple(tried),
         measured=measured,
-        simulated=server.simulated(rate, evaluation.service) if measured else None,
+        overheads=beside,
+        simulated=server.simulated(rate, evaluation.service, beside) if measured else None,
         failure="" if measured else _none_keeps(request.percentile, limit_us, tried),
     )
     return evaluation, server.batches
@@ -71,11 +81,18 @@ class Server:
         measured = self.run(rate_per_s, SHORT * self._request.duration_s)
         return _tried(rate_per_s, measured, whole=False)
 
-    def simulated(self, rate_per_s: float, service: Sequence[ServiceTimes]) -> Percentiles:
+    def overheads(self) -> Overheads:
+        """What the server costs beside the model."""
+        return overheads(self._request, self._pipeline, self._max_batch)
+
+    def simulated(
+        self, rate_per_s: float, service: Sequence[ServiceTimes], beside: Overheads
+    ) -> Percentiles:
         """What a whole run at this rate is predicted to take."""
         request = self._request
         arrivals_us = schedule_us(request.seeds.schedule, rate_per_s, request.duration_s)
-        return simulate(arrivals_us, service, self._max_batch, request.max_wait_us).latency
+        found = simulate(arrivals_us, service, self._max_batch, request.max_wait_us, beside)
+        return found.latency
 
     def run(self, rate_per_s: float, duration_s: float) -> MeasuredLoad:
         """A run at this rate, whose batches are kept until the next one."""

@@ -1,10 +1,9 @@
 """The fewest operations of a layer: those of its products, of convolutions as Winograd has them."""
 
 import pytest
-from msgspec.structs import replace
 
 from benanza_ingest.layering.costs import flops
-from benanza_ingest.layering.least_flops import least_flops, least_weights
+from benanza_ingest.least_work.least_flops import least_flops
 from benanza_schemas.layer import Layer
 from tests.ingest.onnx_text import only_layer
 
@@ -78,37 +77,3 @@ def test_an_einsum_sums_first_what_one_operand_alone_has(
     ).layer
     assert layer is not None
     assert least_flops(layer) == operations
-
-
-def with_weights(text: str) -> tuple[int, Layer]:
-    """The bytes that a layer moves, and the layer with all inputs but `x` and `r` as constants."""
-    found = only_layer(text, domains={"com.microsoft": 1})
-    assert found.layer is not None
-    given = 2 if "float[6,4] r" in text else 1
-    tensors = tuple(
-        replace(tensor, constant=given <= place < len(found.layer.inputs()))
-        for place, tensor in enumerate(found.layer.tensors)
-    )
-    return found.bytes, replace(found.layer, tensors=tensors)
-
-
-def test_weights_that_meet_only_padding_are_not_read() -> None:
-    moved, layer = with_weights(
-        "g (float[1,4,1,1] x, float[4,4,3,3] w, float[4] b) => (y) "
-        "{ y = Conv <pads = [1, 1, 1, 1]> (x, w, b) }"
-    )
-    assert least_weights(layer) == 4 * (4 * 4 + 4)
-    assert moved == least_weights(layer) + 4 * (4 + 4)
-
-
-def test_all_rows_may_choose_the_same_experts() -> None:
-    _, layer = with_weights(
-        "g (float[6,8] x, float[6,4] r, float[4,16,8] a, float[4,8,16] b) => (y) "
-        '{ y = com.microsoft.MoE <k = 2> (x, r, a, "", b) }'
-    )
-    assert least_weights(layer) == 4 * 2 * 2 * 16 * 8
-
-
-def test_what_is_no_product_reads_no_weights() -> None:
-    _, layer = with_weights("g (float[2,3] x, float[3] w) => (y) { y = Mul (x, w) }")
-    assert least_weights(layer) == 0

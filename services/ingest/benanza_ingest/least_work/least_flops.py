@@ -1,5 +1,4 @@
-"""The fewest operations that are known to do the products of a layer, and the least that these read
-of constants.
+"""The fewest operations that are known to do the products of a layer.
 
 A convolution needs fewer multiplications than its definition has: Winograd, "Arithmetic complexity
 of computations", 1980; Lavin and Gray, "Fast algorithms for convolutional neural networks", 2016.
@@ -18,51 +17,23 @@ from math import prod
 
 from benanza_ingest.layering.costs import operator_flops
 from benanza_ingest.layering.einsum import least_einsum_flops
-from benanza_ingest.layering.touched import touched
 from benanza_ingest.layering.windows import CONVOLUTIONS, axes_of
-from benanza_schemas.element_types import size_bytes
-from benanza_schemas.layer import OMITTED, Layer, Operator
+from benanza_schemas.layer import Layer, Operator
 from benanza_schemas.operators.table import facts_of
 
 _PRODUCTS = ("attention", "product", "recurrent")
 """Kinds of operators whose operations are mostly those of products; others count none."""
 
 _WITHOUT_FORMULA = ("CausalConv", "VarlenCausalConv", "WordConv", "ConvTransposeWithDynamicPads")
-_EXPERTS = ("MoE", "QMoE")
 
 
 def least_flops(layer: Layer) -> int:
     """The fewest operations; zero for what isn't a product."""
-    return sum([_of_operator(layer, operator) for operator in layer.operators])
+    return sum([least_of_operator(layer, operator) for operator in layer.operators])
 
 
-def least_weights(layer: Layer) -> int:
-    """The bytes of its constants that the products of a layer read at the least: those that meet
-    anything. Of a mixture of experts, each row may choose the same ones.
-    """
-    read: dict[int, int] = {}
-    for operator in layer.operators:
-        if not _of_operator(layer, operator):
-            continue
-        part = touched(layer, operator)
-        for place in dict.fromkeys(operator.inputs):
-            if place == OMITTED or not layer.tensors[place].constant:
-                continue
-            tensor = layer.tensors[place]
-            elements = part.get(place, prod(tensor.shape))
-            if operator.op_type in _EXPERTS and place in part:
-                elements = _of_least_experts(layer, operator, place)
-            size = size_bytes(tensor.dtype, elements)
-            read[place] = max(read.get(place, 0), size)
-    return sum(read.values())
-
-
-def _of_least_experts(layer: Layer, operator: Operator, place: int) -> int:
-    count, *sizes = layer.tensors[place].shape
-    return min(count, max(1, operator.integer("k"))) * prod(sizes)
-
-
-def _of_operator(layer: Layer, operator: Operator) -> int:
+def least_of_operator(layer: Layer, operator: Operator) -> int:
+    """Those of one of its operators."""
     if facts_of(operator.op_type, operator.domain).kind not in _PRODUCTS:
         return 0
     if operator.op_type.startswith(_WITHOUT_FORMULA):

@@ -1,0 +1,75 @@
+"""What LoadGen, threads and queues cost beside the model, measured by answering at once."""
+
+import time
+from collections.abc import Sequence
+from functools import partial
+from statistics import median
+
+from benanza.evaluating.loadgen import LoadSettings, run_load
+from benanza.evaluating.pipeline import Answered, Pipeline
+from benanza.evaluating.request import EvaluationRequest
+from benanza.evaluating.results import Overheads
+from benanza.evaluating.under_test import AnsweredBatch, BatchingServer
+
+LIGHT_PER_S = 2_000.0
+FLOOD_PER_S = 100_000.0
+"""In a flood, something always waits."""
+
+DURATION_S = 0.1
+NO_LIMIT_US = 1e9
+
+
+class _AtOnce(Pipeline):
+    """Answers with nothing, in no time, and needs no samples."""
+
+    def load(self, indices: Sequence[int]) -> None:
+        """Nothing is kept."""
+
+    def answer(self, indices: Sequence[int]) -> Answered:
+        now = time.perf_counter_ns()
+        return Answered([None] * len(indices), len(indices), now, now, now, now)
+
+
+def overheads(request: EvaluationRequest, pipeline: Pipeline, max_batch: int) -> Overheads:
+    """Runs the server over a pipeline that answers at once, under light load and under a flood."""
+    instant = _AtOnce(pipeline.model, pipeline.source)
+    server = partial(BatchingServer, max_batch=max_batch, max_wait_us=request.max_wait_us)
+    said, light = run_load(_load(request, LIGHT_PER_S), instant, partial(server, instant))
+    _, flood = run_load(_load(request, FLOOD_PER_S), instant, partial(server, instant))
+    late, _ = _gaps_us(light.batches, max_batch, request.max_wait_us)
+    _, between = _gaps_us(flood.batches, max_batch, request.max_wait_us)
+    answered_us = median(
+        (batch.answered.finished_ns - query.came_ns) / 1_000
+        for batch in light.batches
+        for query in batch.queries
+    )
+    return Overheads(
+        issuing_us=max(0.0, said.latency.p50_us - answered_us),
+        starting_us=median(late) if late else 0.0,
+        between_us=median(between) if between else 0.0,
+    )
+
+
+def _load(request: EvaluationRequest, rate_per_s: float) -> LoadSettings:
+    return LoadSettings(
+        "server", request.seeds, DURATION_S, rate_per_s=rate_per_s, limit_us=NO_LIMIT_US
+    )
+
+
+def _gaps_us(
+    batches: Sequence[AnsweredBatch], max_batch: int, max_wait_us: float
+) -> tuple[list[float], list[float]]:
+    """How late batches started that nothing ran before, and how long after the one before those
+    that were full by then.
+    """
+    late, between, free_ns = [], [], 0
+    for queries, answered in batches:
+        full = len(queries) == max_batch
+        waited_ns = queries[0].came_ns + int(1_000 * max_wait_us)
+        may_ns = min(waited_ns, queries[-1].came_ns) if full else waited_ns
+        if may_ns > free_ns:
+            late.append(max(0, answered.started_ns - may_ns) / 1_000)
+        elif full:
+            between.append((answered.started_ns - free_ns) / 1_000)
+        free_ns = answered.finished_ns
+    return late, between

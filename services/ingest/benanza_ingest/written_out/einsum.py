@@ -3,7 +3,6 @@
 from string import ascii_letters
 
 import numpy as np
-from onnx import helper
 
 from benanza_ingest.resolving.graph import Node
 from benanza_ingest.written_out.writing import WritingOut
@@ -16,9 +15,8 @@ _MOST = 6
 
 def einsum(writing: WritingOut, node: Node) -> bool:
     """Products of pairs, in the order that takes the fewest operations."""
-    equation = next(
-        (helper.get_attribute_value(a).decode() for a in node.proto.attribute), ""
-    ).replace(" ", "")
+    given = node.proto.attribute
+    equation = next((a.s.decode() for a in given if a.name == "equation"), "").replace(" ", "")
     terms = _terms(writing, node, equation)
     operands = list(node.inputs)
     if not terms or not (_REST in equation or 2 < len(operands) <= _MOST):

@@ -275,6 +275,17 @@ def test_queries_behind_a_buffer_run_in_a_model_that_is_made_of_layers() -> None
     assert session.call().us > 0
 
 
+def test_a_node_that_is_several_layers_is_named_after_all() -> None:
+    text = """
+    g (float[2,3] x, float[3,4] w, float[4,5] v) => (y) {
+        r = Relu(x)
+        y = Einsum<equation = "ai,ij,jk->ak">(r, w, v)
+    }
+    """
+    nodes = whole_model(content(text, 23)).proto.graph.node
+    assert [positions_in(node.name) for node in nodes] == [(0,), (1, 2)]
+
+
 def test_weights_that_are_made_up_differ() -> None:
     """Else a framework that finds equal constants computes equal products once."""
     text = """

@@ -175,6 +175,7 @@ class _InPlace:
         copies = _joined(
             node, (self._flat(state.before, new), new), self._flat(state.after, new), 1
         )
+        copies.part_of = node.first_output()
         append = self._append(node, new, state.after, as_written=copies)
         self._new |= dict.fromkeys(halves, append.outputs[0])
         return [*before, append, *behind]

@@ -58,6 +58,7 @@ class WritingOut:
         """A node with these results. `opset` is the first that has it, if the model's may not."""
         title = self._node.title()
         self.nodes.append(new_node(op_type, title, inputs, outputs, opset=opset, **attributes))
+        self.nodes[-1].part_of = self._node.first_output()
 
     def value(self, name: str, shape: Shape, dtype: str) -> str:
         """A value that some node will write. Returns its name, which may be a longer one."""

@@ -34,6 +34,7 @@ LIBRARIES = (
     "PackedProducts",
     "PackedOnTensorCores",
     "PackedInFragments",
+    "PackedByWarpgroups",
     "PoolingKernels",
     "ChannelNormalisationKernels",
     "MovementKernels",

@@ -42,3 +42,4 @@ def test_weights_are_laid_out_once() -> None:
     turned = found.laid_out("b", lambda arrays, b: arrays.ascontiguousarray(b.T))
     np.testing.assert_array_equal(turned.array, found.operand("b").array.T)
     assert found.laid_out("b", lambda arrays, b: arrays.ascontiguousarray(b.T)) is turned
+    assert found.laid_out("b", lambda arrays, b: arrays.ascontiguousarray(b), 1) is not turned

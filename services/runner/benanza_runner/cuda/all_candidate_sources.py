@@ -11,6 +11,7 @@ from benanza_runner.cuda.kernels.integers.tensor_cores import EightBitsOnTensorC
 from benanza_runner.cuda.kernels.latent.attention import LatentAttention
 from benanza_runner.cuda.kernels.movement import MovementKernels
 from benanza_runner.cuda.kernels.one_shot import OneShotCollectives
+from benanza_runner.cuda.kernels.packed.by_warpgroups import PackedByWarpgroups
 from benanza_runner.cuda.kernels.packed.in_fragments import PackedInFragments
 from benanza_runner.cuda.kernels.packed.products import PackedProducts
 from benanza_runner.cuda.kernels.packed.tensor_cores import PackedOnTensorCores
@@ -68,6 +69,7 @@ def all_candidate_sources(
         PackedProducts(),
         PackedOnTensorCores(),
         PackedInFragments(),
+        PackedByWarpgroups(),
         PoolingKernels(),
         ChannelNormalisationKernels(),
         MovementKernels(),

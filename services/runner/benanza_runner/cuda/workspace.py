@@ -135,11 +135,13 @@ class Workspace:
             self._operands[key] = self.memory.copied(np.pad(array, more), (0, 1), self.precision)
         return self._operands[key]
 
-    def laid_out(self, name: str, lay_out: Callable[[Any, Any], Any]) -> DeviceTensor:
+    def laid_out(
+        self, name: str, lay_out: Callable[[Any, Any], Any], number: int = 0
+    ) -> DeviceTensor:
         """An operand that the model fixes as `lay_out` makes it of the module of arrays and the
-        operand's array in ONNX's layout; once.
+        operand's array in ONNX's layout; once for each `number`.
         """
-        key = name, (-5,)
+        key = name, (-5, number)
         if key not in self._operands:
             given = self.operand(name)
             array = self.memory.made_of(given.array, lay_out)

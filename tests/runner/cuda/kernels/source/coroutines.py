@@ -92,6 +92,9 @@ static void copy(void* to, const void* from, bool there) {
   const Copy one = {to, from, there ? 16u : 0u, committed[mine]};
   if (late) copies[mine][begun[mine]++] = one; else make(one);
 }
+static void copy_if(bool now, void* to, const void* from, bool there) {
+  if (now) copy(to, from, there);
+}
 static void commit_copies() { ++committed[threadIdx.x]; }
 template <int groups> static void wait_for_copies() {
   const unsigned mine = threadIdx.x, all = begun[mine];

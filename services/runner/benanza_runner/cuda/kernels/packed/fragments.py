@@ -35,6 +35,26 @@ def weights_in_fragments(arrays: Any, b: Any, n: int) -> Any:
     return units[..., 0] | units[..., 1] << _BITS
 
 
+def weights_in_turn(arrays: Any, b: Any, n: int, bits: int) -> Any:
+    """As `weights_in_fragments`, but elements that are multiplied at once follow each other, so
+    that the other factor's lie in shared memory as they are. Of weights of eight bits a unit is
+    twice as large, and each half has 16 bytes for each thread: two words for each 16 weights, each
+    with a pair of the upper and of the lower row.
+    """
+    numbers = _unpacked(arrays, b.reshape(n, -1), bits)
+    numbers = _padded(arrays, numbers, ROWS_OF_A_UNIT, WEIGHTS_OF_A_UNIT)
+    if bits != _BITS:
+        split = numbers.reshape(len(numbers) // 16, 2, 8, -1, 2, 2, 2, 4, 2)
+        ordered = arrays.ascontiguousarray(split.transpose(0, 3, 4, 2, 7, 5, 6, 1, 8))
+        return ordered.reshape(len(numbers) // 16, -1, 32, 16)
+    # Of rows: units, halves, threads. Of weights: units, words, halves of a fragment, threads, and
+    # pairs.
+    split = numbers.reshape(len(numbers) // 16, 2, 8, -1, 4, 2, 4, 2)
+    ordered = split.transpose(0, 3, 2, 6, 4, 7, 5, 1)
+    units = arrays.ascontiguousarray(ordered).reshape(len(numbers) // 16, -1, 32, 16, 2)
+    return units[..., 0] | units[..., 1] << _BITS
+
+
 def by_unit(arrays: Any, values: Any, block: int) -> Any:
     """A value of each block of a row, so [rows, blocks], as units of 16 rows find them.
 
@@ -47,9 +67,15 @@ def by_unit(arrays: Any, values: Any, block: int) -> Any:
     return arrays.ascontiguousarray(split.transpose(0, 3, 2, 4, 1))
 
 
-def zeros_by_unit(arrays: Any, zeros: Any, n: int, blocks: int, block: int) -> Any:
+def zeros_by_unit(
+    arrays: Any, zeros: Any, n: int, blocks: int, block: int, bits: int = _BITS
+) -> Any:
     """Packed zero points, a byte for each: as `by_unit` has them."""
-    return by_unit(arrays, _numbers(arrays, zeros.reshape(n, -1))[:, :blocks], block)
+    return by_unit(arrays, _unpacked(arrays, zeros.reshape(n, -1), bits)[:, :blocks], block)
+
+
+def _unpacked(arrays: Any, packed: Any, bits: int) -> Any:
+    return _numbers(arrays, packed) if bits == _BITS else packed
 
 
 def _numbers(arrays: Any, packed: Any) -> Any:

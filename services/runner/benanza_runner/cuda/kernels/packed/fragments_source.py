@@ -44,34 +44,17 @@ def source(
 #define CLUSTER {tiling.cluster}
 #define IN_CLUSTERS {"__cluster_dims__(CLUSTER, 1, 1)" if tiling.cluster > 1 else ""}
 {CLUSTERED if tiling.cluster > 1 else ""}
+{NUMBERS_OF_FRAGMENTS}
 {_SOURCE}"""
 
 
-_SOURCE = """
+NUMBERS_OF_FRAGMENTS = """
 #define UNITS_OF_A_ROW ((BLOCKS * BLOCK + 63) / 64)
 #define PER_UNIT (BLOCK < 64 ? 64 / BLOCK : 1)  // blocks of weights
 #define PER_BLOCK (BLOCK < 64 ? 1 : BLOCK / 64)  // units
 #define BLOCKS_OF_A_ROW ((UNITS_OF_A_ROW + PER_BLOCK - 1) / PER_BLOCK)
-#define STEPS (SCALED_SUMS ? PER_UNIT : 2)  // of a unit
-#define THREADS (32 * ACROSS * ALONG)
-#define COLUMNS (16 * TILES * ACROSS)
-#define ROWS (8 * GROUPS)
-#define SPAN (64 * UNITS * ALONG)
-#define EIGHTS (SPAN / 8)
-#define LINE (EIGHTS + 4)  // odd in 64 bytes: two rows' elements for four threads don't collide
-#define PITCH (COLUMNS + 4)
 // By so many bits numbers of the lower column stay shifted, where a mantissa has room for them.
-#define LOWER (EXCESS == 0x6400u ? 4 : 0)
-// Of two columns; they stay words until they are used, or a thread would wait for them.
-struct __align__(4 * PER_UNIT) Scales { unsigned pairs[PER_UNIT]; };
-struct __align__(2 * PER_UNIT) Zeros { unsigned short pairs[PER_UNIT]; };
-struct Held {
-  uint4 weights;
-  Scales scales;
-#if ZEROS
-  Zeros zeros;
-#endif
-};
+#define LOWER (BITS == 4 && EXCESS == 0x6400u ? 4 : 0)
 __device__ __forceinline__ unsigned less(unsigned zero) {
   return (0x8000u | EXCESS | zero) * 0x10001u;
 }
@@ -83,6 +66,28 @@ __device__ __forceinline__ void numbers(unsigned word, unsigned low, unsigned* p
     pairs[i] = word >> 4 * i - there & low << there | EXCESS * 0x10001u;
   }
 }
+"""
+"""How many units of 64 weights and blocks of weights a row has, and a word's numbers as pairs."""
+
+_SOURCE = """
+#define STEPS (SCALED_SUMS ? PER_UNIT : 2)  // of a unit
+#define THREADS (32 * ACROSS * ALONG)
+#define COLUMNS (16 * TILES * ACROSS)
+#define ROWS (8 * GROUPS)
+#define SPAN (64 * UNITS * ALONG)
+#define EIGHTS (SPAN / 8)
+#define LINE (EIGHTS + 4)  // odd in 64 bytes: two rows' elements for four threads don't collide
+#define PITCH (COLUMNS + 4)
+// Of two columns; they stay words until they are used, or a thread would wait for them.
+struct __align__(4 * PER_UNIT) Scales { unsigned pairs[PER_UNIT]; };
+struct __align__(2 * PER_UNIT) Zeros { unsigned short pairs[PER_UNIT]; };
+struct Held {
+  uint4 weights;
+  Scales scales;
+#if ZEROS
+  Zeros zeros;
+#endif
+};
 
 extern "C" __global__ void IN_CLUSTERS __launch_bounds__(THREADS) packed_in_fragments(
     const T* __restrict__ a, const uint4* __restrict__ b, const Scales* __restrict__ scales,

@@ -15,12 +15,9 @@ import numpy as np
 from benanza_runner.cuda.calls import PackedProduct
 from benanza_runner.cuda.candidate import Candidate
 from benanza_runner.cuda.kernels.launching import LIBRARY
+from benanza_runner.cuda.kernels.packed.fragment_operands import fixed, fragment_operands
 from benanza_runner.cuda.kernels.packed.fragment_tiling import FragmentTiling
-from benanza_runner.cuda.kernels.packed.fragments import (
-    by_unit,
-    weights_in_fragments,
-    zeros_by_unit,
-)
+from benanza_runner.cuda.kernels.packed.fragments import weights_in_fragments
 from benanza_runner.cuda.kernels.packed.fragments_source import source
 from benanza_runner.cuda.kernels.packed.weights import fits, packing
 from benanza_runner.cuda.kernels.source.packed_weights import WeightPacking
@@ -83,7 +80,7 @@ class PackedInFragments:
         whole = call.block == 32 or call.block % 64 == 0
         if PRECISIONS[workspace.precision].bytes != 2 or call.k % 8 or not (fits(call) and whole):
             return
-        if not workspace.fixed.issuperset({"b", "scales", *(["zeros"] if call.zeros else [])}):
+        if not fixed(workspace, call):
             return
         operands = _operands(workspace, call)
         yield from (_candidate(workspace, call, operands, each) for each in _tilings(call))
@@ -107,23 +104,8 @@ def _tilings(call: PackedProduct) -> Iterator[FragmentTiling]:
 
 
 def _operands(workspace: Workspace, call: PackedProduct) -> tuple[Any, ...]:
-    def scales_by_unit(arrays: Any, scales: Any) -> Any:
-        return by_unit(arrays, scales.reshape(call.n, call.blocks), call.block)
-
-    a = workspace.operand("a").array
-    scales = workspace.laid_out("scales", scales_by_unit).array
-    zeros = scales
-    if call.zeros:
-        whole = partial(zeros_by_unit, n=call.n, blocks=call.blocks, block=call.block)
-        zeros = workspace.laid_out("zeros", whole).array
-    bias = workspace.operand("bias").array if call.bias else a
-    return (
-        a,
-        workspace.laid_out("b", partial(weights_in_fragments, n=call.n)).array,
-        scales,
-        zeros,
-        bias,
-    )
+    weights = workspace.laid_out("b", partial(weights_in_fragments, n=call.n))
+    return fragment_operands(workspace, call, weights.array)
 
 
 def _candidate(

@@ -11,7 +11,8 @@ def pairs_source(precision: Precision, bits: int) -> str:
     """Functions for fp16 or bf16, to follow `packed_weights_source` and `instructions`.
 
     `factor` is what a block's scale and zero point are kept as, `eight` makes four pairs of eight
-    weights of a piece, and `in_pairs` the same pairs of eight elements of a row.
+    weights of a piece, and `in_pairs` the same pairs of eight elements of a row. Of 8 bits, `pair`
+    makes one of two neighbours in a word.
     """
     excess, one = _IN_A_MANTISSA[precision]
     if bits == 4:
@@ -69,15 +70,19 @@ __device__ __forceinline__ void in_pairs(uint4 row, unsigned* pairs) {
 }
 """
 
-_EIGHT_BITS = f"""{_IN_ORDER}
+_EIGHT_BY_PAIRS = """
 // Eight weights of a piece as pairs.
-__device__ __forceinline__ void eight(const unsigned* words, int e, Factor f, unsigned* pairs) {{
+__device__ __forceinline__ void eight(const unsigned* words, int e, Factor f, unsigned* pairs) {
   #pragma unroll
-  for (int i = 0; i < 4; ++i) {{
-    const unsigned bytes = i % 2 ? 0x4342 : 0x4140;
-    pairs[i] = weights(__byte_perm(words[2 * e + i / 2], EXCESS * 0x10001u >> 8, bytes), f);
-  }}
+  for (int i = 0; i < 4; ++i) pairs[i] = pair(words[2 * e + i / 2], i % 2, f);
+}
+"""
+
+_EIGHT_BITS = f"""{_IN_ORDER}
+__device__ __forceinline__ unsigned pair(unsigned word, int upper, Factor f) {{
+  return weights(__byte_perm(word, EXCESS * 0x10001u >> 8, upper ? 0x4342 : 0x4140), f);
 }}
+{_EIGHT_BY_PAIRS}
 """
 
 _EIGHT_BITS_THROUGH_FLOATS = f"""{_IN_ORDER}
@@ -85,14 +90,11 @@ struct Factor {{ float zero, scale; }};
 __device__ __forceinline__ Factor factor(T scale, unsigned zero) {{
   return {{number(zero), load(scale)}};
 }}
-// Eight weights of a piece as pairs. Their difference from zero fits in bf16, the sum with a power
-// of two does not.
-__device__ __forceinline__ void eight(const unsigned* words, int e, Factor f, unsigned* pairs) {{
-  #pragma unroll
-  for (int i = 0; i < 4; ++i) {{
-    const unsigned two = words[2 * e + i / 2] >> i % 2 * 16;
-    pairs[i] = packed(f.scale * (number(two & 255u) - f.zero),
-                      f.scale * (number(two >> 8 & 255u) - f.zero));
-  }}
+// The difference from zero fits in bf16, the sum with a power of two does not.
+__device__ __forceinline__ unsigned pair(unsigned word, int upper, Factor f) {{
+  const unsigned two = word >> upper * 16;
+  return packed(f.scale * (number(two & 255u) - f.zero),
+                f.scale * (number(two >> 8 & 255u) - f.zero));
 }}
+{_EIGHT_BY_PAIRS}
 """

@@ -27,6 +27,13 @@ __device__ __forceinline__ void copy(void* to, const void* from, bool there) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
       :: "r"(address(to)), "l"(from), "r"(bytes) : "memory");
 }
+// Without a branch, behind which asynchronous products would have to end.
+__device__ __forceinline__ void copy_if(bool now, void* to, const void* from, bool there) {
+  const int bytes = there ? 16 : 0;
+  asm volatile("{.reg .pred p; setp.ne.b32 p, %3, 0;\\n"
+      "@p cp.async.cg.shared.global [%0], [%1], 16, %2;}"
+      :: "r"(address(to)), "l"(from), "r"(bytes), "r"((int)now) : "memory");
+}
 __device__ __forceinline__ void commit_copies() {
   asm volatile("cp.async.commit_group;" ::: "memory");
 }

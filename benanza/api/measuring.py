@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 
 from benanza import arguments
 from benanza.api.common import ModelSource, Values, shown
@@ -170,18 +171,20 @@ def gate(
     data: ModelSource | None = None,
 ) -> Gate:
     """Whether one or more models run at most `max_ratio` times as long as their bounds, and no
-    slower than before: than in a file with the document of an earlier gate, or than the last run
-    that was stored by a time.
+    slower than before: than in a file with the document of an earlier gate, or in such a file of a
+    Git revision (`"main:gate.json"`), or than the last run that was stored by a time.
 
     The arguments are the options of `benanza gate`; what was found is kept in `data`. What comes of
     it is in `verdict`, and in `runs` for each model. Raises `BenanzaError` for an argument that
     can't be, as `profile` does, for an earlier gate that can't be read, and without any limit.
     """
+    from benanza.gating.baseline import document
     from benanza.gating.gate import GateLimits
     from benanza.gating.gate import gate as check_runs
 
     if max_ratio is None and no_slower_than is None:
         raise BenanzaError("give max_ratio, no_slower_than, or both")
+    before = arguments.file_or_time("no_slower_than", no_slower_than)
     request = RunRequest(
         models=arguments.model_texts("model", model),
         batch_sizes=arguments.batch_sizes("batch", batch),
@@ -193,7 +196,7 @@ def gate(
         framework,
         GateLimits(
             arguments.ratio("max_ratio", max_ratio),
-            arguments.file_or_time("no_slower_than", no_slower_than),
+            document(str(before)) if isinstance(before, Path) else before,
         ),
         load(arguments.folder("data", data)),
         stored=arguments.switch("stored", stored),

@@ -8,10 +8,8 @@ from collections.abc import Iterable
 import click
 from click.shell_completion import CompletionItem
 
+from benanza_backbone.clickhouse.queries import DESCRIBED_SYSTEMS, MODEL_NAMES
 from benanza_backbone.errors import BenanzaError
-
-NAMES = "SELECT DISTINCT name AS known FROM models ORDER BY name"
-SYSTEMS = "SELECT DISTINCT system_id AS known FROM systems ORDER BY system_id"
 
 ZOO = "zoo:"
 DECODERS = "decoder:"
@@ -57,12 +55,12 @@ def _zoo_names(incomplete: str) -> list[str]:
 
 def known_models(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
     """What `models` gives, and the names in the store."""
-    return models(incomplete) + beginning(incomplete, _known(ctx, NAMES))
+    return models(incomplete) + beginning(incomplete, _known(ctx, MODEL_NAMES))
 
 
 def known_systems(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
     """The ids of the systems in the store."""
-    return beginning(incomplete, _known(ctx, SYSTEMS))
+    return beginning(incomplete, _known(ctx, DESCRIBED_SYSTEMS))
 
 
 def _known(ctx: click.Context, query: str) -> list[str]:
@@ -75,6 +73,6 @@ def _known(ctx: click.Context, query: str) -> list[str]:
         if settings.kafka is None and not settings.data.exists():
             return []
         with store_as_it_is(settings) as store:
-            return [row["known"] for row in store.query(query)]
+            return [known for row in store.query(query) for known in row.values()]
     except BenanzaError:
         return []

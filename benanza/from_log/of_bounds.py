@@ -85,6 +85,18 @@ def beaten_by(facts: Facts, asked: Mapping[str, Any]) -> list[Row]:
     ]
 
 
+def bound_id(facts: Facts, asked: Mapping[str, Any]) -> list[Row]:
+    """`stored_events.BOUND_ID`."""
+    of = {model.architecture_id for model in facts.models if model.model_id == asked["model"]}
+    return [
+        {"event_id": version.event_id}
+        for version in _newest(facts)
+        if version.architecture_id in of
+        and (version.system_id, version.precision) == (asked["system"], asked["precision"])
+        and (version.accounting, version.fusion) == ("full", True)
+    ]
+
+
 def _bound(facts: Facts, version: BoundUpdated, model: CheckpointIngested) -> Row:
     layers, groups = facts.parts(model.architecture_id)
     layer_names = model.layer_names or _names(facts, model.architecture_id)

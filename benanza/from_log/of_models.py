@@ -25,7 +25,7 @@ def ids_of_models(facts: Facts, asked: Parameters) -> list[Row]:
 
 
 def names(facts: Facts, asked: Parameters) -> list[Row]:
-    """`model_ids.NAMES`."""
+    """`queries.MODEL_NAMES`."""
     return [{"name": name} for name in sorted({model.name for model in facts.models})]
 
 
@@ -80,7 +80,8 @@ def known_model(facts: Facts, asked: Parameters) -> list[Row]:
 
 def graph(facts: Facts, asked: Parameters) -> list[Row]:
     """`stored_events.GRAPH`."""
-    return [{"event_id": event.event_id} for event in _asked(facts, asked)]
+    found = [event.event_id for event in _asked(facts, asked)]
+    return [{"event_id": event_id} for event_id in found or [""]]
 
 
 def layers(facts: Facts, asked: Parameters) -> list[Row]:

@@ -23,6 +23,11 @@ def described(facts: Facts, system_id: str) -> Row:
     return {"system": named, "runtime": system.runtime, "device": device(system)}
 
 
+def described_systems(facts: Facts, asked: Mapping[str, Any]) -> list[Row]:
+    """`queries.DESCRIBED_SYSTEMS`."""
+    return [{"system_id": system_id} for system_id in sorted(facts.systems)]
+
+
 def system_row(facts: Facts, asked: Mapping[str, Any]) -> list[Row]:
     """`stored_events.SYSTEM`, a row of the view `systems`: the highest of each ceiling that was
     measured here, or else the highest imported one.

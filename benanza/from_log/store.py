@@ -22,11 +22,12 @@ def _any(facts: Facts, asked: Mapping[str, Any]) -> list[Row]:
 
 ANSWERS: Mapping[str, Callable[[Facts, Mapping[str, Any]], list[Row]]] = {
     model_ids.MODEL_IDS: of_models.ids_of_models,
-    model_ids.NAMES: of_models.names,
     model_ids.FILES: of_models.files,
     unbounded_queries.MODELS: of_models.without_bound,
     unbounded_queries.MEASURED: of_models.measured_without_bound,
     FORMS: of_models.forms,
+    queries.MODEL_NAMES: of_models.names,
+    queries.DESCRIBED_SYSTEMS: of_systems.described_systems,
     queries.NAMED_MODELS: of_models.named,
     queries.OF_SAME_FILES: of_models.of_same_files,
     queries.LAYER_INPUTS: of_models.layer_inputs,
@@ -40,6 +41,7 @@ ANSWERS: Mapping[str, Callable[[Facts, Mapping[str, Any]], list[Row]]] = {
     stored_events.PROFILED: of_runs.profiled,
     stored_events.PROFILES: of_runs.profiles,
     stored_events.PROFILE_CALLS: of_runs.profile_calls,
+    stored_events.BOUND_ID: of_bounds.bound_id,
     bound_queries.BOUNDS: of_bounds.bounds,
     bound_queries.ANY_SLOWED_CALLS: _any,
     bound_queries.SLOWED_CALLS: of_bounds.slowed_calls,

@@ -1,6 +1,7 @@
 """The earlier run that a run must not be slower than: of a gate's document, or of the store."""
 
 import json
+import os
 import subprocess
 from datetime import datetime
 from pathlib import Path
@@ -26,7 +27,14 @@ class InRevision(NamedTuple):
     name: str
 
     def __str__(self) -> str:
-        return self.name
+        return one_line(self.name)
+
+
+def document(name: str) -> Path | InRevision:
+    """The file of this name, if it is there or no revision is named; else that in the revision."""
+    revision, _, file = name.partition(":")
+    in_revision = revision and file and not os.path.exists(name)  # noqa: PTH110  # raises nothing
+    return InRevision(name) if in_revision else Path(name)
 
 
 Baseline = Path | InRevision | datetime
@@ -51,6 +59,8 @@ def _shown(file: InRevision) -> bytes:
     command = ["git", "show", "--no-textconv", "--end-of-options", file.name]
     try:
         return subprocess.run(command, capture_output=True, check=True).stdout
+    except ValueError as error:
+        raise BenanzaError(f"{file} is no name of a file in a revision: {error}") from error
     except FileNotFoundError as error:
         raise BenanzaError(f"{file} is in a revision, and there is no git; install it") from error
     except subprocess.CalledProcessError as error:

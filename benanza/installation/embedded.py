@@ -101,10 +101,7 @@ def is_stored(settings: Settings) -> bool:
 def filled_store(settings: Settings, log: SqliteEventLog, progress: RunProgress) -> Store:
     """The store, with all that the log has. Raises `BenanzaError` as `Store.open` and `fill` do."""
     if not is_stored(settings):
-        # Most have the engine, and to import this takes a while.
-        from benanza.from_log.store import LogStore
-
-        return LogStore(log)
+        return _log_store(log)
     with ExitStack() as held:
         store = held.enter_context(Store.open(settings.clickhouse))
         fill(store, log, progress)
@@ -112,10 +109,18 @@ def filled_store(settings: Settings, log: SqliteEventLog, progress: RunProgress)
     return store
 
 
+def _log_store(log: SqliteEventLog) -> Store:
+    # Most have the engine, and to import this takes a while.
+    from benanza.from_log.store import LogStore
+
+    return LogStore(log)
+
+
 @contextmanager
 def store_as_it_is(settings: Settings) -> Iterator[Store]:
     """The store to look at, whatever it lacks of the log. For what it was asked before, if it lacks
-    nothing, it needs neither the engine nor the folder for itself.
+    nothing, it needs neither the engine nor the folder for itself. Where the engine isn't
+    installed, it is the log as it is.
 
     Raises `BenanzaError` as `Store.open` does.
     """
@@ -126,6 +131,10 @@ def store_as_it_is(settings: Settings) -> Iterator[Store]:
     lacks = True
     if settings.kafka is None and settings.event_log.exists():
         with SqliteEventLog(settings.event_log) as log:
+            if not is_stored(settings):
+                with _remembering(settings, lambda: _log_store(log)) as store:
+                    yield store
+                return
             lacks = waits(log, SINK)
     with opened() if lacks else _remembering(settings, opened) as store:
         yield store

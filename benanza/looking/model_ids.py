@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from benanza.prefixes import with_prefix
 from benanza_backbone.clickhouse.bounds import ModelBound
+from benanza_backbone.clickhouse.queries import MODEL_NAMES
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.pasteable import pasteable
@@ -28,8 +29,6 @@ GROUP BY model
 
 DIGITS = "[0-9a-f]{6,64}"
 """What is taken for the beginning of an id. With fewer digits it is rather a name."""
-
-NAMES = "SELECT DISTINCT name FROM models ORDER BY name"
 
 FILES = "SELECT DISTINCT model_id, sha256, quantised, tensor_parallel FROM models"
 
@@ -73,7 +72,7 @@ def _digest(store: Store, model: str, limits: Limits) -> str:
     try:
         return fetch(model, limits).sha256
     except ModelError as error:
-        names = [row["name"] for row in store.query(NAMES)]
+        names = [row["name"] for row in store.query(MODEL_NAMES)]
         if likes := get_close_matches(model.removeprefix("zoo:"), names):
             raise BenanzaError(
                 f"nothing is known of {model}; did you mean {' or '.join(likes)}?"

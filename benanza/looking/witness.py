@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import asdict
 
-from benanza.installation.embedded import fill, opened_log
+from benanza.installation.embedded import fill, filled_store, is_stored, opened_log
 from benanza.looking.bound_program import program_of
 from benanza.looking.stored_bound import StoredBound
 from benanza.publishing.asked_models import asked_models
@@ -19,7 +19,6 @@ from benanza.running.progress import RunProgress
 from benanza_analyzer.answers.calls import Cover
 from benanza_analyzer.answers.policies import FASTEST, Policy
 from benanza_backbone.clickhouse.bounds import ModelBound
-from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clickhouse.stored_events import stored_bound_id
 from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
@@ -53,7 +52,7 @@ def witness(
     with (
         open_runtime(request.runtime, settings) as runtime,
         opened_log(settings) as log,
-        Store.open(settings.clickhouse) as store,
+        filled_store(settings, log, progress) as store,
     ):
         progress.stage("running models", len(lower_bounds.bounds))
         for bound in lower_bounds.bounds:
@@ -69,7 +68,8 @@ def witness(
                 log.append([as_message(event)])
                 witnesses.append(result)
             progress.advance()
-        fill(store, log, progress)
+        if is_stored(settings):
+            fill(store, log, progress)
     return Witnesses(witnesses=tuple(witnesses), errors=lower_bounds.errors)
 
 

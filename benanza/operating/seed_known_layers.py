@@ -16,10 +16,10 @@ def seed_known_layers(settings: Settings) -> SeededLayers:
     The table is filled from `jobs` alone, so each of them has had its job. The same call again
     does no harm. Raises `BenanzaError` if there is no Kafka, or it or the store can't be reached.
     """
-    # kafka-python takes a while to import.
+    connection = kafka_of(settings)
+    # kafka-python takes a while to import, and need not be installed.
     from benanza_backbone.kafka.log import KafkaEventLog
 
-    connection = kafka_of(settings)
     with (
         Store.open(settings.clickhouse, migrates=False) as store,
         KafkaEventLog(connection) as log,

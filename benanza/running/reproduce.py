@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
+from benanza.installation.configured import known_store
 from benanza.looking.spec import spec_of
 from benanza.request import BoundPolicy, RunRequest
 from benanza.results.specs import Reproduced, Spec, SpecDifference
 from benanza.running.pipeline import run
 from benanza.running.progress import RunProgress
-from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of
@@ -43,7 +43,7 @@ def reproduce(spec: Spec, source: str, settings: Settings, progress: RunProgress
     if ran.errors:
         raise BenanzaError(ran.errors[0].reason)
     (bound,) = ran.bounds
-    with Store.open(settings.clickhouse) as store:
+    with known_store(settings) as store:
         now = spec_of(store, source, bound)
     return Reproduced(
         spec=spec,

@@ -119,11 +119,13 @@ def connected(address: Address, timeout_s: float | None = None) -> Iterator["Cli
     Use it in one thread only. `timeout_s` limits the time for connecting to a server and for each
     answer; None leaves the limits to the client library and the address's options. Raises
     `BenanzaError` if another process uses the folder, if the folder can't be written, or if the
-    server doesn't answer or refuses the user. A folder that is damaged is set aside, so that its
-    tables are empty.
+    server doesn't answer or refuses the user, or where a folder's engine isn't installed. A folder
+    that is damaged is set aside, so that its tables are empty.
     """
     with ExitStack() as held:
         if address.folder is not None:
+            if not has_engine():
+                raise BenanzaError(NEEDS_ENGINE)
             held.enter_context(_folder_locked(address.folder))
             _doubts_settled(address, _SEALS[address.folder])
         held.enter_context(errors_mended(address))
@@ -224,8 +226,6 @@ def _client(address: Address, timeout_s: float | None) -> "Client":
     # table of pandas is inserted.
     options.pd = None
     if address.folder is not None:
-        if not has_engine():
-            raise BenanzaError(NEEDS_ENGINE)
         # With a thread for each processor, to plan a query takes longer than to carry it out; and
         # while one looks, benchmarks run beside it.
         settings = {"max_threads": 1}

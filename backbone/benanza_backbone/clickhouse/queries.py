@@ -204,6 +204,10 @@ FROM measurements
 ORDER BY system_id
 """
 
+MODEL_NAMES = "SELECT DISTINCT name FROM models ORDER BY name"
+
+DESCRIBED_SYSTEMS = "SELECT DISTINCT system_id FROM systems ORDER BY system_id"
+
 LAYERS_WITH_JOBS = """
 SELECT DISTINCT fingerprint
 FROM layers

@@ -86,7 +86,7 @@ WHERE system_id = {{system:String}}
 ORDER BY measured_at, event_id, variant
 """
 
-_BOUND_ID = """
+BOUND_ID = """
 SELECT event_id FROM architecture_bounds
 WHERE architecture_id IN
       (SELECT architecture_id FROM model_architectures WHERE model_id = {model:String})
@@ -217,7 +217,7 @@ def stored_bound_id(store: Store, model_id: str, system_id: str, precision: Prec
     `stored_model` does.
     """
     key = {"model": model_id, "system": system_id, "precision": precision}
-    row = next(iter(store.query(_BOUND_ID, key)), None)
+    row = next(iter(store.query(BOUND_ID, key)), None)
     if row is None:
         raise LookupError(f"model {model_id} has no bound at {precision} on {system_id}")
     return str(row["event_id"])

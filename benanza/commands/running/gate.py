@@ -1,5 +1,6 @@
 """`benanza gate`: whether runs are near enough to their bounds, and as fast as before."""
 
+import os
 import sys
 from datetime import datetime
 from pathlib import Path
@@ -44,21 +45,21 @@ class Baseline(click.ParamType):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> "Path | InRevision | datetime":
         """A file that is there as its path; else a time, or with a colon a file in a revision."""
-        from benanza.gating.baseline import InRevision
+        from benanza.gating.baseline import InRevision, document
 
         if isinstance(value, Path | InRevision | datetime):
             return value
-        if Path(value).exists():
-            return Path(value)
+        named = document(value)
+        if os.path.exists(value):  # noqa: PTH110  # which raises nothing
+            return named
         try:
             return Time().convert(value, param, ctx)
         except click.BadParameter:
-            revision, _, file = value.partition(":")
-            if revision and file:
-                return InRevision(value)
+            if isinstance(named, InRevision):
+                return named
             self.fail(
-                f"{value!r} is no file that is there, and no time; of a Git revision name the "
-                f"document in it: {value}:gate.json",
+                f"{value!r} is no file that is there, and no time; name a document in a Git "
+                "revision as REV:FILE, such as main:gate.json",
                 param,
                 ctx,
             )

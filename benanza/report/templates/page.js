@@ -36,16 +36,17 @@ function fileName(...parts) {
 // Zooms and moves a figure over time by the wheel and by keys, once a reader has chosen it: until
 // then the wheel scrolls the page.
 function moveInTime(drawn) {
-  const axis = drawn._fullLayout.xaxis;
-  const all = [...axis.range];
+  // Plotly makes another one when the page changes its width.
+  const axis = () => drawn._fullLayout.xaxis;
+  const all = [...axis().range];
   const show = (range) => Plotly.relayout(drawn, { "xaxis.range": range });
   const zoom = (factor, at = 0.5) => {
-    const [from, to] = axis.range;
+    const [from, to] = axis().range;
     const wide = Math.min((to - from) * factor, all[1] - all[0]);
     const start = from + (to - from) * at - wide * at;
     move(0, [start, start + wide]);
   };
-  const move = (part, [from, to] = axis.range) => {
+  const move = (part, [from, to] = axis().range) => {
     const wide = to - from;
     const start = Math.max(all[0], Math.min(from + part * wide, all[1] - wide));
     show([start, start + wide]);
@@ -67,7 +68,8 @@ function moveInTime(drawn) {
     if (document.activeElement !== drawn) return;
     event.preventDefault();
     const { left } = drawn.getBoundingClientRect();
-    const at = (event.clientX - left - axis._offset) / axis._length;
+    const { _offset: offset, _length: length } = axis();
+    const at = (event.clientX - left - offset) / length;
     zoom(event.deltaY < 0 ? 0.8 : 1.25, Math.max(0, Math.min(1, at)));
   }, { passive: false });
 }

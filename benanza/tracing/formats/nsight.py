@@ -11,6 +11,7 @@ import re
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 
 from benanza.tracing.formats.recorded import (
@@ -96,7 +97,8 @@ def nsight_devices(path: Path) -> tuple[str, ...]:
     with _opened(path) as database:
         if "TARGET_INFO_GPU" not in _tables(database):
             return ()
-        return tuple(name for (name,) in database.execute("SELECT name FROM TARGET_INFO_GPU"))
+        names = database.execute("SELECT name FROM TARGET_INFO_GPU WHERE name IS NOT NULL")
+        return tuple(str(name) for (name,) in names)
 
 
 def nsight_events(path: Path, dtype: str = "") -> Iterator[Event]:
@@ -256,7 +258,7 @@ def _api(name: str | None) -> str:
 
 
 def _tables(database: sqlite3.Connection) -> frozenset[str]:
-    rows = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    rows = database.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
     return frozenset(name for (name,) in rows)
 
 
@@ -270,6 +272,12 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     try:
         address = f"{path.resolve().as_uri()}?mode=ro"
         with closing(sqlite3.connect(address, uri=True)) as database:
+            database.execute("PRAGMA schema_version")  # Raises for what is none.
+            (page,) = database.execute("PRAGMA page_size").fetchone()
+            if path.stat().st_size % page:  # SQLite would take what lacks for zeros.
+                raise BenanzaError(f"{path} is cut off; copy or export it again")
+            # A program names its ranges by any bytes.
+            database.text_factory = partial(str, encoding="utf-8", errors="replace")
             yield database
     except sqlite3.Error as error:
         raise BenanzaError(

@@ -1,5 +1,6 @@
 """A trace's file, in whichever of the known formats it is."""
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -78,7 +79,9 @@ def _events(
             # An event can differ from what the profiler writes in too many ways to list.
             left_out[NOT_AS_WRITTEN] += 1
             continue
-        if event is not None and event.us < 0:
+        if event is not None and not (math.isfinite(event.start_us) and math.isfinite(event.us)):
+            left_out[NOT_AS_WRITTEN] += 1
+        elif event is not None and event.us < 0:
             left_out[NEGATIVE] += 1
         elif event is not None:
             yield event

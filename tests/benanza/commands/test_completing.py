@@ -8,7 +8,10 @@ from click.shell_completion import CompletionItem
 
 from benanza.commands import completing
 from benanza.commands.looking.bounds import Different
+from benanza.installation import embedded
 from benanza_backbone.clickhouse.store import Store
+from benanza_backbone.event_log.sqlite_log import SqliteEventLog
+from benanza_backbone.service.processor import as_message
 from tests.backbone.sample_events import MODEL, SYSTEM_MEASURED
 
 SYSTEM = SYSTEM_MEASURED.system.system_id
@@ -55,6 +58,18 @@ def test_models_and_systems_are_those_of_the_store(ctx: click.Context) -> None:
     assert plain(completing.known_models(ctx, MODEL.name[:2])) == [MODEL.name]
     assert plain(completing.known_systems(ctx, SYSTEM[:3])) == [SYSTEM]
     assert different(ctx, "system=") == [f"system={SYSTEM}"]
+
+
+@pytest.mark.integration
+def test_without_the_engine_they_are_those_of_the_log(
+    ctx: click.Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedded, "has_engine", lambda: False)
+    ctx.params["data"].mkdir()
+    with SqliteEventLog(ctx.params["data"] / "events.sqlite") as log:
+        log.append([as_message(event) for event in (MODEL, SYSTEM_MEASURED)])
+    assert plain(completing.known_models(ctx, MODEL.name[:2])) == [MODEL.name]
+    assert plain(completing.known_systems(ctx, SYSTEM[:3])) == [SYSTEM]
 
 
 def test_where_nothing_is_known_nothing_is_offered_or_made(ctx: click.Context) -> None:

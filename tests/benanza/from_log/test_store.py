@@ -13,7 +13,9 @@ from benanza.report.forms import FORMS
 from benanza.request import BoundPolicy
 from benanza_backbone.clickhouse import queries
 from benanza_backbone.clickhouse.stored_events import (
+    GRAPH,
     profiled_models,
+    stored_bound_id,
     stored_measurements,
     stored_model,
     stored_profiles,
@@ -121,7 +123,8 @@ def ask_all(store: BesideLog) -> None:
     """Asks what commands ask; the store fails where the log says something else."""
     for asked, at in (((), None), ((MODEL_ID, "nothing"), after(2))):
         store.bounds(asked, at)
-    store.query(model_ids.NAMES)
+    store.query(queries.MODEL_NAMES)
+    store.query(queries.DESCRIBED_SYSTEMS)
     model_ids.files_of(store)
     model_ids.model_ids(store, ["Net", MODEL_ID[:9], CHECKPOINT.sha256], Limits())
     models_without_bound(store, (), BoundPolicy(()), {})
@@ -130,6 +133,8 @@ def ask_all(store: BesideLog) -> None:
     for system in (SYSTEM, OTHER_SYSTEM):
         stored_measurements(store, architecture, system, "fp32")
     stored_system(store, SYSTEM.system_id)
+    stored_bound_id(store, MODEL_ID, SYSTEM.system_id, "fp32")
+    store.query(GRAPH, {"architecture": "nothing"})
     profiled_models(store, [MODEL_ID, "nothing"])
     for failures in (False, True):
         stored_profiles(store, MODEL_ID, failures=failures)
@@ -142,7 +147,6 @@ def ask_all(store: BesideLog) -> None:
 
 def test_the_log_says_what_the_engine_says(store: BesideLog) -> None:
     store.insert(EVENTS)
-    ask_all(store)
     (without, fused) = store.bounds(["Net"])
     assert without.slowed.by == ("clocks", "power")
     assert [run.run_us for run in fused.beaten_by] == [15.0, 16.5, 30.5]

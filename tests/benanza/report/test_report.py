@@ -134,6 +134,13 @@ def test_the_time_line_is_moved_by_keys_and_by_the_wheel_once_it_is_chosen(
     later = shown("ArrowRight")
     assert later[0] > nearer[0]
     assert later[1] - later[0] == pytest.approx(nearer[1] - nearer[0])
+    page.execute_async_script(
+        """const [done] = arguments;
+        Plotly.relayout(document.querySelector("#figure-timeline-0 .drawn"), { width: 700 }).then(
+          () => done());"""
+    )
+    widths = [high - low for low, high in (shown("w"), shown("w"))]
+    assert widths[1] < widths[0]
     assert shown("0") == everything
 
 

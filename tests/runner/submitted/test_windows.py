@@ -9,6 +9,7 @@ from benanza_runner.submitted.windows import (
     cpu_clock,
     overhead,
     samples_us,
+    threads_at_once,
 )
 
 
@@ -16,6 +17,11 @@ def test_what_one_thread_worked_counts_and_of_several_the_time_that_passed() -> 
     assert TimedWindow(passed_us=900.0, worked_us=200.0, waited_us=750.0, calls=1).us == 200.0
     assert TimedWindow(passed_us=900.0, worked_us=1700.0, waited_us=0.0, calls=1).us == 900.0
     assert TimedWindow(passed_us=900.0, worked_us=200.0, waited_us=500.0, calls=1).us == 900.0
+
+
+def test_threads_at_once_are_those_of_most_windows() -> None:
+    worked = (1000.0, 1800.0, 2000.0)
+    assert threads_at_once([TimedWindow(1000.0, us, 0.0, 1) for us in worked]) == 1.8
 
 
 def test_the_least_overhead_is_taken_off() -> None:

@@ -36,7 +36,12 @@ from benanza_runner.submitted.operands import KernelOperands
 from benanza_runner.submitted.outcome import KernelLimits, RefusedError, TimedKernel
 from benanza_runner.submitted.signature import Signature
 from benanza_runner.submitted.timing import WindowTimer
-from benanza_runner.submitted.windows import TimedWindow, overhead, samples_us
+from benanza_runner.submitted.windows import (
+    TimedWindow,
+    overhead,
+    samples_us,
+    threads_at_once,
+)
 from benanza_schemas.layer import Layer, Precision
 
 TRIES = 2
@@ -50,6 +55,9 @@ MOST_US = 1_000_000.0
 
 OVERHEADS = 8
 """Windows without calls, and with calls that do nothing, before the kernel is loaded."""
+
+MORE_THREADS = 0.3
+"""Clocks of the time that passes and of that of processors may differ by so many threads."""
 
 TURNS = 6
 """After so many timed windows comes another with calls that do nothing: the machine may have become
@@ -94,7 +102,7 @@ def judged(
             with WorkerProcess(device.worker, environment) as worker:
                 asked = AskedWorker(worker, limits)
                 referee = _Referee(draws, operands, memory, asked, limits, device)
-                timed = referee.judge(begin)
+                timed = referee.judge(begin, threads)
                 if device.is_asynchronous:
                     return timed._replace(environment=_seen_on_gpu())
     finally:
@@ -137,8 +145,10 @@ class _Referee:
         self._empty: list[TimedWindow] = []
         """Windows with calls that do nothing."""
 
-    def judge(self, begin: Begin) -> TimedKernel:
-        """Checks and times it, without what is seen around that. Raises `RefusedError`."""
+    def judge(self, begin: Begin, threads: int) -> TimedKernel:
+        """Checks and times it on so many threads, without what is seen around that. Raises
+        `RefusedError`.
+        """
         begun = self._worker.ask(begin, self._limits.start_seconds)
         self._memory.path.unlink()
         self._operands.reweigh()
@@ -159,6 +169,9 @@ class _Referee:
         self._operands.reweigh()
         self._worker.ask(Prepare())
         timed = self._windows()
+        used = max(map(threads_at_once, timed))
+        if used > threads + MORE_THREADS:
+            raise RefusedError(f"it works on {used:.1f} threads at once, where it has {threads}")
         calls = sum(window.calls for windows in timed for window in windows)
         missing = begun.missing if isinstance(begun, Begun) else ()
         less = overhead(without, self._empty)

@@ -1,6 +1,7 @@
 """From the times of windows to those of calls. It reads no clock."""
 
 from collections.abc import Iterable, Sequence
+from statistics import median
 from typing import NamedTuple
 
 from benanza_runner.onnxruntime.copies_timer import least_of_each
@@ -42,6 +43,11 @@ class Overhead(NamedTuple):
 
     window_us: float
     call_us: float
+
+
+def threads_at_once(windows: Iterable[TimedWindow]) -> float:
+    """How many threads worked at the same time, on average: in half of the windows more."""
+    return median(window.worked_us / window.passed_us for window in windows)
 
 
 def cpu_clock(process: int) -> int:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,8 @@ def test_a_store_without_tables_is_left_to_the_analyzer() -> None:
 
 def test_without_kafka_it_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("BENANZA_KAFKA", raising=False)
+    # As where its client isn't installed.
+    monkeypatch.setitem(sys.modules, "benanza_backbone.kafka.log", None)
     result = CliRunner().invoke(cli, ["seed-known-layers"])
     assert result.exit_code == 1
     assert "set BENANZA_KAFKA" in result.stderr

@@ -140,7 +140,7 @@ def test_a_limit_without_a_bound_and_a_model_that_can_t_be_read(
         ((), 2, "give --max-ratio, --no-slower-than, or both"),
         (("--max-ratio", "0"), 2, "0.0 is not in the range"),
         (("--no-slower-than", "main.json"), 2, "no file that is there, and no time"),
-        (("--no-slower-than", "main"), 2, "name the document in it: main:gate.json"),
+        (("--no-slower-than", "main"), 2, "name a document in a Git revision as REV:FILE"),
         (
             ("--max-ratio", "2", "--junit", "/dev/null/gate.xml"),
             1,

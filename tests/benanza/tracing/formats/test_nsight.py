@@ -193,6 +193,37 @@ def test_tables_of_an_unknown_kind_are_named(report: Path, change: str, reason: 
         recording(report)
 
 
+@pytest.mark.parametrize(
+    ("change", "kernels"),
+    [
+        (
+            "UPDATE StringIds SET value = CAST(x'67ff' AS TEXT) WHERE id = 2",
+            ["g\N{REPLACEMENT CHARACTER}"],
+        ),
+        ("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = 9e999 WHERE shortName = 2", []),
+        ("UPDATE TARGET_INFO_GPU SET name = NULL", ["gemm"]),
+        (
+            "ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME TO k;"
+            "CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT * FROM k",
+            ["gemm"],
+        ),
+    ],
+)
+def test_what_is_odd_costs_nothing_else(report: Path, change: str, kernels: list[str]) -> None:
+    with closing(sqlite3.connect(report)) as database, database:
+        database.executescript(change)
+    found = recording(report)
+    assert [each.name for each in found.operators[0].kernels if each.kind == "kernel"] == kernels
+    assert found.left_out == ({"not as a profiler writes them": 1} if not kernels else {})
+    assert found.device in ("NVIDIA H200", "")
+
+
+def test_a_report_that_is_cut_off_is_refused(report: Path) -> None:
+    report.write_bytes(report.read_bytes()[:-10])
+    with pytest.raises(BenanzaError, match="is cut off; copy or export it again"):
+        recording(report)
+
+
 def test_what_is_no_export_says_how_to_make_one(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "nvprof.sqlite")) as database, database:
         database.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL (start INT, end INT)")

@@ -28,7 +28,7 @@ def loaded(folder: Path, source: str) -> Array:
     [
         "def run(x, w): return x @ w",
         "def run(x, w, y): np.matmul(x, w, out=y)",
-        "def run(x, w): return [x @ w]",
+        "def run(x, w, part=2): return [x @ w]",
         "def prepare(w):\n global k\n k = w.copy()\ndef run(x, w): return x @ k",
     ],
 )
@@ -41,6 +41,7 @@ def test_it_returns_its_results_or_writes_them(tmp_path: Path, source: str) -> N
     [
         ("", "it has no function `run`"),
         ("def run(x): pass", "its `run` takes 1 arrays"),
+        ("def run(*arrays): pass", "its `run` takes any number of arrays"),
         ("def run(x, w): return (x @ w).ravel()", "it returns float32 of shape \\(4,\\) where"),
         ("def run(x, w): return (x @ w).astype('f8')", "it returns float64"),
         ("def run(x, w): return None", "it returns a NoneType, which is no array"),

@@ -109,6 +109,22 @@ run = right
 """,
         "it replaced cuda.bindings.driver.cuGraphLaunch",
     ),
+    "takes over the wait": (
+        "cp.cuda.runtime.deviceSynchronize = lambda: None\nrun = right",
+        "runtime.deviceSynchronize",
+    ),
+    "leaves a thread when it is captured": (
+        """
+import threading, time
+loaded = []
+def run(a, b, y):
+    right(a, b, y)
+    if loaded:
+        threading.Thread(target=time.sleep, args=(9,), daemon=True).start()
+    loaded.append(1)
+""",
+        "it starts a thread while it is captured",
+    ),
     "writes a file": (
         "open('/var/tmp/kept', 'w').write('x')\nrun = right",
         "Permission denied",

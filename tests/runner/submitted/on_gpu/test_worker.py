@@ -2,6 +2,7 @@
 kernels are Python.
 """
 
+import re
 from pathlib import Path
 
 import pytest
@@ -17,11 +18,15 @@ pytestmark = pytest.mark.integration
 
 PRETENDED = Path(__file__).parent / "pretended"
 
-KERNEL = """
+KERNEL = '''
 import cupy
-kernel = cupy.RawKernel("def k(x, w, y): y[...] = np.maximum(x @ w, 0)", "k")
+# Often enough to take longer than the changes of its inputs, which are Python, too.
+source = """def k(x, w, y):
+    for _ in range(20):
+        y[...] = np.maximum(x @ w, 0)"""
+kernel = cupy.RawKernel(source, "k")
 def right(x, w, y): kernel((1,), (1,), (x, w, y))
-"""
+'''
 
 FEW = ON_GPU._replace(windows=5, window_s=0.002)
 
@@ -40,13 +45,28 @@ def test_a_right_kernel_is_timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert not timed.unconfined
 
 
-def test_one_that_takes_over_the_launch_is_refused(
+@pytest.mark.parametrize(
+    "name", ["cuda.bindings.driver.cuGraphLaunch", "cupy.cuda.runtime.deviceSynchronize"]
+)
+def test_one_that_takes_over_the_launch_or_its_end_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    source = f"from cuda.bindings import driver\nimport cuda\n{name} = lambda *_: (0,)\nrun = right"
+    with pytest.raises(RefusedError, match=f"it replaced {re.escape(name)}"):
+        judge(tmp_path, monkeypatch, source)
+
+
+def test_one_that_leaves_a_thread_when_it_is_captured_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = """
-from cuda.bindings import driver
-driver.cuGraphLaunch = lambda *_: (0,)
-run = right
+import threading, time
+loaded = []
+def run(x, w, y):
+    right(x, w, y)
+    if loaded:
+        threading.Thread(target=time.sleep, args=(9,), daemon=True).start()
+    loaded.append(1)
 """
-    with pytest.raises(RefusedError, match=r"it replaced cuda\.bindings\.driver\.cuGraphLaunch"):
+    with pytest.raises(RefusedError, match="it starts a thread while it is captured"):
         judge(tmp_path, monkeypatch, source)

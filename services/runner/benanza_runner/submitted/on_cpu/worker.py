@@ -7,6 +7,7 @@ of a socket to the referee.
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -41,7 +42,10 @@ class Bench(KernelBench):
         self._earlier: list[Array] = []
         self._call: Callable[[], object] = list
         self._change: Callable[[], object] = list
-        self._copy = np.copyto
+        self._copies = [
+            partial(np.copyto, *pair)
+            for pair in zip(self._memory.copies, self._memory.outputs, strict=True)
+        ]
 
     def confine(self) -> Confinement:
         """Leaves the process nothing but reading the program and the kernel."""
@@ -62,7 +66,8 @@ class Bench(KernelBench):
         """Calls it once. Raises `KernelError` if what it returns lies where other values are."""
         with self._watch.running():
             self._loaded.call()
-        self._keep_outputs()
+        for keep in self._copies:
+            keep()
         results = list(self._loaded.results())
         for result in results:
             if any(np.may_share_memory(result, array) for array in self._memory.inputs):
@@ -88,13 +93,18 @@ class Bench(KernelBench):
         """Calls it until the flag is set; returns how often."""
         change, call, calls = self._change, self._call, 0
         stop, begun = self._memory.stop, self._memory.begun
+        copies, look = self._copies, self._watch.look
         with self._watch.running():
             while not stop[0]:
                 change()
                 call()
                 calls += 1
                 begun[0] = 1
-        self._keep_outputs()
+            # What a kernel writes later comes too late. Nothing is called before that it could have
+            # replaced for a moment, to compute the last results there alone.
+            for keep in copies:
+                keep()
+            look()
         return calls
 
     def fetch(self) -> None:
@@ -104,11 +114,6 @@ class Bench(KernelBench):
     def _loaded(self) -> LoadedKernel:
         assert self._kernel is not None, "the referee has it loaded first"
         return self._kernel
-
-    def _keep_outputs(self) -> None:
-        """What a kernel writes later comes too late."""
-        for kept, output in zip(self._memory.copies, self._memory.outputs, strict=True):
-            self._copy(kept, output)
 
 
 if __name__ == "__main__":

@@ -94,7 +94,7 @@ class GpuBench(KernelBench):
         """Tells it that there are other weights, and captures a call."""
         self._upload()
         kernel = self._loaded
-        with self._watch.running():
+        with self._watch.capturing():
             self._use_stream()
             kernel.prepare()
             cupy.cuda.runtime.deviceSynchronize()
@@ -202,5 +202,6 @@ def _extends(array: Any, begin: int, end: int) -> bool:
 
 if __name__ == "__main__":
     modules = (sys.modules[__name__], disturbance, memory, sources, changes, graphs, loading)
-    watched = (driver, GpuBench, KernelBench, DeviceChanges, DeviceKernel, RepeatedGraph)
-    serve(int(sys.argv[1]), GpuBench, (*modules, *watched))
+    classes = (GpuBench, KernelBench, DeviceChanges, DeviceKernel, RepeatedGraph)
+    used = (driver, cupy, cupy.cuda, cupy.cuda.runtime)
+    serve(int(sys.argv[1]), GpuBench, (*modules, *classes), used)

@@ -30,10 +30,11 @@ from benanza_runner.submitted.messages import (
     encoder,
     requests,
 )
+from benanza_runner.submitted.working import tampering
 from benanza_runner.submitted.working.sources import KernelError
 from benanza_runner.submitted.working.tampering import KernelWatch
 
-_OWN = (sys.modules[__name__], frames, messages, KernelWatch)
+_OWN = (sys.modules[__name__], frames, messages, tampering, KernelWatch)
 
 
 class KernelBench(ABC):
@@ -74,18 +75,22 @@ def serve(
     referee: int,
     bench_of: Callable[[Begin, KernelWatch], KernelBench],
     own: Iterable[ModuleType | type],
+    used: Iterable[ModuleType | type] = (),
 ) -> None:
     """Answers requests over this file descriptor until the other side closes. A kernel may replace
-    nothing of the modules and classes that are the bench's `own`.
+    nothing of the modules and classes that are the bench's `own`, and no function of those that are
+    `used`.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the referee to act on.
+    for name in ("signal", "_signal"):
+        vars(sys.modules[name])["signal"] = _refuse_signals
     end_with_the_parent()
     warnings.simplefilter("ignore")  # To show one, Python would read files.
     sys.dont_write_bytecode = True  # It could not, and would be taken for the kernel's doing.
     begin = _request(referee)
     if not isinstance(begin, Begin):
         raise TypeError(f"the first message is a {type(begin).__name__}, not a Begin")
-    watch = KernelWatch(*_OWN, *own)
+    watch = KernelWatch((*_OWN, *own), used)
     bench = bench_of(begin, watch)
     _reply(referee, Begun(bench.confine().missing()))
     while True:
@@ -94,6 +99,11 @@ def serve(
         except EOFError:
             return
         _reply(referee, _answer(bench, watch, request))
+
+
+def _refuse_signals(*_: object) -> None:
+    """In the place of what sets a handler of signals, which is given frames to look into."""
+    raise PermissionError("a kernel handles no signals")
 
 
 def _answer(bench: KernelBench, watch: KernelWatch, request: Request) -> Reply:

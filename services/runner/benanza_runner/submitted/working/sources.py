@@ -11,6 +11,9 @@ from typing import Any
 LIBRARIES = (".so", ".dylib")
 
 
+_BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
 class KernelError(Exception):
     """A kernel that isn't one; the text says why."""
 
@@ -49,8 +52,11 @@ def functions_of_module(
 
 
 def parameters_of(run: Callable[..., object]) -> int:
-    """How many arguments it takes. Raises `KernelError` if nobody can say."""
+    """How many arguments it takes that have no default. Raises `KernelError` if nobody can say."""
     try:
-        return len(inspect.signature(run).parameters)
+        parameters = inspect.signature(run).parameters.values()
     except (TypeError, ValueError):
         raise KernelError("nobody can say how many arrays its `run` takes") from None
+    if any(each.kind is each.VAR_POSITIONAL for each in parameters):
+        raise KernelError("its `run` takes any number of arrays; let it name each of them")
+    return sum(each.default is each.empty and each.kind in _BY_PLACE for each in parameters)

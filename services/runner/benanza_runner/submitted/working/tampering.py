@@ -7,43 +7,62 @@ What it does to files and to the network is up to the kernel of the system, too.
 import _thread
 import builtins
 import collections
+import contextlib
 import ctypes
 import dataclasses
 import enum
 import gc
 import os
+import select
+import struct
 import sys
 import threading
 import time
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from types import CodeType, FrameType, FunctionType, ModuleType
-from typing import Any
+from types import CodeType, FrameType, FunctionType, MappingProxyType, ModuleType
+from typing import Any, NamedTuple
 
 import numpy as np
 
-_WATCHED: tuple[ModuleType, ...] = (builtins, ctypes, gc, os, sys, threading, time, np)
+_Watched = ModuleType | type
+
+_WATCHED: tuple[_Watched, ...] = (
+    *(builtins, contextlib, ctypes, gc, os, select, struct, sys, threading, time, np),
+    contextlib._GeneratorContextManager,
+)
 
 _LOOKS = "looks into the interpreter, where no kernel has anything to look for"
-_FORBIDDEN = {
-    "socket.": "uses the network",
-    "subprocess.": "starts a program",
-    "os.fork": "starts a process",
-    "os.posix_spawn": "starts a program",
-    "os.exec": "starts a program",
-    "os.system": "starts a program",
-    "os.": "uses the file system",
-    "open": "opens a file; what is imported belongs to the top of the kernel",
-    "gc.": _LOOKS,
-    "sys._getframe": _LOOKS,
-    "sys._current_": _LOOKS,
-    "sys.set": _LOOKS,
-    "sys.addaudithook": _LOOKS,
-    "object.__getattr__": _LOOKS,
-    "compile": _LOOKS,
-    "code.__new__": _LOOKS,
-}
+_CHANGES = "changes the code of a function, or the class of an object"
+_SETS = "changes the environment"
+_OF_MODULES = frozenset({_LOOKS, _CHANGES, _SETS})
+"""What modules may do that are imported."""
+
+_FORBIDDEN = MappingProxyType(
+    {
+        "socket.": "uses the network",
+        "subprocess.": "starts a program",
+        "os.fork": "starts a process",
+        "os.posix_spawn": "starts a program",
+        "os.exec": "starts a program",
+        "os.system": "starts a program",
+        "os.putenv": _SETS,
+        "os.unsetenv": _SETS,
+        "os.kill": "sends a signal",
+        "os.": "uses the file system",
+        "open": "opens a file; what is imported belongs to the top of the kernel",
+        "gc.": _LOOKS,
+        "sys._getframe": _LOOKS,
+        "sys._current_": _LOOKS,
+        "sys.set": _LOOKS,
+        "sys.addaudithook": _LOOKS,
+        "object.__getattr__": _LOOKS,
+        "object.__setattr__": _CHANGES,
+        "compile": _LOOKS,
+        "code.__new__": _LOOKS,
+    }
+)
 """Events of Python's audit hooks, by how they begin, and what they are; the first one counts. With
 `object.__getattr__` it announces that somebody asks for the frame of a traceback, and the like.
 Code that is made at run time could say that it is of any file.
@@ -57,30 +76,51 @@ _IMPORTING = frozenset({"open", "os.listdir", "os.scandir"})
 
 _IMPORTS = "<frozen importlib"
 
-_DEFINING = {module.__file__: vars(module) for module in (collections, dataclasses, enum, typing)}
+_DEFINING = MappingProxyType(
+    {module.__file__: vars(module) for module in (collections, dataclasses, enum, typing)}
+)
 """Modules of Python that look for the module in which a class is defined, by file."""
 
+_BY_PYTHON = "__warningregistry__"
+"""The one name that Python adds to a module itself."""
 
 _Forbids = Callable[[str, tuple[Any, ...]], str]
 """What is forbidden of an event with its arguments, in words; empty if nothing is."""
 
 
+class _Names(NamedTuple):
+    """What a module or a class has now, and had before; if not the `whole`, then its functions."""
+
+    of_what: str
+    now: Mapping[str, Any]
+    before: Mapping[str, Any]
+    whole: bool
+
+    @classmethod
+    def of(cls, each: _Watched, *, whole: bool) -> "_Names":
+        now = vars(each)
+        before = {name: value for name, value in now.items() if whole or callable(value)}
+        return cls(each.__name__, now, before, whole)
+
+
 class KernelWatch:
     """From when it is made on, what the kernel does is looked at."""
 
-    def __init__(self, *others: ModuleType | type) -> None:
-        """Besides what all modules use, it sees whether anything of these is replaced."""
+    def __init__(self, own: Iterable[_Watched], used: Iterable[_Watched] = ()) -> None:
+        """It sees whether any function is replaced of what all modules use, and of what is `used`;
+        and whether anything is replaced, or added, of the worker's `own`.
+        """
         self._reasons: list[str] = []
         self._forbids: _Forbids = _forbidden
-        self._watching = False
+        self._watching = self._stays = False
         self._threads = _thread._count()  # those that Python started
         self._libraries = tuple({*filter(None, sys.path), sys.prefix, sys.base_prefix})
-        watched = (*_WATCHED, *others)
-        self._known = {each: dict(vars(each)) for each in watched}
+        common = [_Names.of(each, whole=False) for each in (*_WATCHED, *used)]
+        self._names = [*common, *(_Names.of(each, whole=True) for each in own)]
         self._codes: dict[FunctionType, CodeType] = {
             value: value.__code__
-            for known in self._known.values()
-            for value in known.values()
+            for names in self._names
+            for value in names.before.values()
             if isinstance(value, FunctionType)
         }
         sys.addaudithook(self._heard)
@@ -94,11 +134,13 @@ class KernelWatch:
     @contextmanager
     def loading(self) -> Iterator[None]:
         """The block in which the kernel is loaded. It may import modules besides, and these may do
-        what modules do; no thread may be left.
+        what modules do; no thread may be left. From then on it is as in `running` for good: a
+        function that the worker calls may be the kernel's.
         """
+        self._stays = True
         with self._watched(self._forbidden_of_modules):
             yield
-        self._look_for_threads()
+        self._look_for_threads("loaded")
 
     @contextmanager
     def compiling(self) -> Iterator[None]:
@@ -107,7 +149,16 @@ class KernelWatch:
         """
         with self._watched(_forbidden_of_compilers):
             yield
-        self._look_for_threads()
+        self._look_for_threads("loaded")
+
+    @contextmanager
+    def capturing(self) -> Iterator[None]:
+        """The block in which its calls are captured: as `running`, and no thread may be left, which
+        could compute results after the last of them.
+        """
+        with self._watched(_forbidden):
+            yield
+        self._look_for_threads("captured")
 
     @contextmanager
     def _watched(self, forbids: _Forbids) -> Iterator[None]:
@@ -115,25 +166,35 @@ class KernelWatch:
         try:
             yield
         finally:
-            self._watching = False
+            self._forbids, self._watching = _forbidden, self._stays
 
-    def _look_for_threads(self) -> None:
+    def _look_for_threads(self, what: str) -> None:
         if _thread._count() > self._threads:
-            self._reasons.append("it starts a thread while it is loaded")
+            self._reasons.append(f"it starts a thread while it is {what}")
+
+    def look(self) -> None:
+        """Looks for what is replaced now, and may be as it was when `reason` is asked. So that this
+        goes unnoticed by nothing, it calls no function that a kernel could have replaced.
+        """
+        for names in self._names:
+            for name, value in names.before.items():
+                if names.now.get(name) is not value:
+                    self._reasons.append(f"it replaced {names.of_what}.{name}")
+            if not names.whole:
+                continue
+            for name in names.now.keys() - names.before.keys():
+                if name != _BY_PYTHON:
+                    self._reasons.append(f"it added {names.of_what}.{name}")
 
     def reason(self) -> str:
         """What it did wrong so far, empty if nothing was seen."""
-        return next(iter([*self._reasons, *self._replaced()]), "")
-
-    def _replaced(self) -> Iterator[str]:
-        for of, before in self._known.items():
-            now = vars(of)
-            for name, value in before.items():
-                if callable(value) and now.get(name) is not value:
-                    yield f"it replaced {of.__name__}.{name}"
+        self.look()
+        watching, self._watching = self._watching, False  # To read code is such an event.
         for function, code in self._codes.items():
             if function.__code__ is not code:
-                yield f"it replaced {function.__module__}.{function.__qualname__}"
+                self._reasons.append(f"it replaced {function.__module__}.{function.__qualname__}")
+        self._watching = watching
+        return self._reasons[0] if self._reasons else ""
 
     def _heard(self, event: str, arguments: tuple[Any, ...]) -> None:
         if not self._watching:
@@ -149,7 +210,7 @@ class KernelWatch:
         of_function = event == "object.__getattr__" and arguments[1].startswith("__")
         if event in _IMPORTING or of_function:
             return ""
-        if what != _LOOKS:
+        if what not in _OF_MODULES:
             return what
         self._watching = False  # To look at frames is such an event.
         imports = self._is_import(sys._getframe(2))

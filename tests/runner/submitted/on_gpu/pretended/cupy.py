@@ -131,10 +131,19 @@ class _Event:
     def synchronize(self) -> None: ...
 
 
-cuda = types.SimpleNamespace(
+def _module(name: str, **names: Any) -> types.ModuleType:
+    module = types.ModuleType(name)
+    vars(module).update(names)
+    return module
+
+
+cuda: Any = _module(
+    "cupy.cuda",
     Stream=_Stream,
     Event=_Event,
-    runtime=types.SimpleNamespace(
-        deviceSynchronize=lambda: None, CUDARuntimeError=type("CUDARuntimeError", (Exception,), {})
+    runtime=_module(
+        "cupy.cuda.runtime",
+        deviceSynchronize=lambda: None,
+        CUDARuntimeError=type("CUDARuntimeError", (Exception,), {}),
     ),
 )

@@ -41,7 +41,8 @@ def from_layers(file: ModelProto, wired_model: Wired) -> tuple[ModelProto, dict[
     """The model at the batch size that was bound, and its weights, by name; `file` is that of its
     own batch size.
 
-    Raises `ModelError` for a layer that had to be skipped, and for an output of unknown type.
+    Raises `ModelError` for a layer that had to be skipped, for an output of unknown type, and where
+    a state is read in another form than its copy has.
     """
     graph = wired_model.graph
     whole = GraphProto(name="whole")
@@ -90,6 +91,14 @@ def from_layers(file: ModelProto, wired_model: Wired) -> tuple[ModelProto, dict[
             raise ModelError(f"the type of its output {name} is not known")
         onnx_type = TO_ONNX[output.dtype]
         whole.output.append(helper.make_tensor_value_info(name, onnx_type, output.dims()))
+    given = {value.name for value in whole.input} | {tensor.name for tensor in whole.initializer}
+    given.update(name for node in whole.node for name in node.output)
+    for made_node in whole.node:
+        if not given.issuperset(filter(None, made_node.input)):
+            raise ModelError(
+                f"{made_node.op_type} keeps a state in a form of its own, so the model runs only "
+                "as its file is: give the file with its weights, at its own batch size"
+            )
     made = ModelProto(ir_version=file.ir_version, graph=whole, opset_import=file.opset_import)
     newest = max((node.opset for node in nodes), default=0)
     for opset in made.opset_import:  # 24, if any, in which all of 23 means the same

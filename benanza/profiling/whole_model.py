@@ -101,9 +101,10 @@ def _whole(
         weights = as_it_is(proto, wired_model, readers, limits)
     else:
         proto, weights = from_layers(file, wired_model)
-    written = {
-        name: position for position, node in enumerate(nodes) for name in node.outputs if name
-    }
+    written: dict[str, set[int]] = {}
+    for position, node in enumerate(nodes):
+        for name in filter(None, (*node.outputs, node.part_of)):
+            written.setdefault(name, set()).add(position)
     for number, proto_node in enumerate(proto.graph.node):
         _name(proto_node, written, f"benanza_node_{number}_")
     layers = [
@@ -131,11 +132,13 @@ def _inputs(wired_model: Wired, readers: Readers) -> Arrays:
     return inputs
 
 
-def _name(node: NodeProto, written: Mapping[str, int], other: str, prefix: str = "") -> set[int]:
+def _name(
+    node: NodeProto, written: Mapping[str, set[int]], other: str, prefix: str = ""
+) -> set[int]:
     """Names a node by the layers that it computes, or otherwise, and returns these. What stands in
     the branch of an If that always runs is layers of the model, by names that start with the If's.
     """
-    positions = {written[prefix + v] for v in node.output if prefix + v in written}
+    positions = set[int]().union(*(written.get(prefix + v, ()) for v in node.output if v))
     inner = f"{prefix}{next(filter(None, node.output), '')}/"
     bodies = list(subgraphs(node))
     for body in bodies:

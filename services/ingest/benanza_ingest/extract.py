@@ -22,6 +22,7 @@ from benanza_ingest.splitting import split
 from benanza_ingest.states.as_written import copying_groups, with_reasons
 from benanza_ingest.states.in_place import KeptState, keep_states_in_place
 from benanza_ingest.summary import notes, notes_on_states, parameters
+from benanza_ingest.written_out.write_out import write_out
 from benanza_schemas.events.derivation import AS_WRITTEN, Derivation
 
 
@@ -124,6 +125,7 @@ def wired(
         binding = bind(model, batch, dims)
         made = derived(resolve(model, binding, limits), derivation, opset_imports(model))
         graph, opsets = made.graph, made.opsets
+        write_out(graph)
         states = keep_states_in_place(graph)
         maker = Layers(graph, opsets, limits)
         layers = with_reasons(map(maker.layer, graph.nodes), graph, states)

@@ -275,6 +275,30 @@ def test_queries_behind_a_buffer_run_in_a_model_that_is_made_of_layers() -> None
     assert session.call().us > 0
 
 
+def test_a_state_in_a_form_of_its_own_runs_only_as_the_file_is() -> None:
+    text = """
+    g (float[2,1,64] q, float[2,4,9,16] k, float[2,4,9,16] v)
+        => (float[2,1,64] y, float[2,4,10,16] c, float[2,4,10,16] d) {
+        y, c, d = com.microsoft.MultiHeadAttention<num_heads = 4>(q, q, q, , , , k, v)
+    }
+    """
+    file = content(text, 21, {"com.microsoft": 1})
+    assert len(whole_model(file).proto.graph.node) == 1
+    with pytest.raises(ModelError, match="only as its file is"):
+        whole_model(file, batch=5)
+
+
+def test_a_node_that_is_several_layers_is_named_after_all() -> None:
+    text = """
+    g (float[2,3] x, float[3,4] w, float[4,5] v) => (y) {
+        r = Relu(x)
+        y = Einsum<equation = "ai,ij,jk->ak">(r, w, v)
+    }
+    """
+    nodes = whole_model(content(text, 23)).proto.graph.node
+    assert [positions_in(node.name) for node in nodes] == [(0,), (1, 2)]
+
+
 def test_weights_that_are_made_up_differ() -> None:
     """Else a framework that finds equal constants computes equal products once."""
     text = """

@@ -169,7 +169,7 @@ def test_none_is_negative_or_unknown(op_type: str, make: Make) -> None:
         model, _ = model_of(op_type, make(random.Random(seed)))
         for layer in extract(model.SerializeToString()).layers:
             assert layer.flops >= 0
-            assert layer.bytes > 0
+            assert layer.bytes > 0 or layer.kind == "view"
 
 
 def test_each_operator_without_a_number_for_each_element_has_a_formula() -> None:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from onnx import TensorProto, numpy_helper
 
@@ -132,6 +133,14 @@ def test_defaults_that_an_older_onnx_runtime_does_not_know_are_left_out(
     layer = single("Attention", 25, heads * 3, heads, left_window_size=left, right_window_size=-1)
     (node,) = layer_model(layer).proto.graph.node
     assert [attribute.name for attribute in node.attribute] == names
+
+
+def test_sizes_from_which_shapes_follow_are_in_the_file() -> None:
+    size, grid = Tensor("int64", (4,), constant=True), floats(2, 6, 7, 2)
+    model = layer_model(single("AffineGrid", 20, (floats(2, 2, 3), size), (grid,)))
+    session = onnxruntime.InferenceSession(model.proto.SerializeToString())
+    (result,) = session.run(None, model.inputs)
+    assert result.shape == grid.shape
 
 
 def test_strings_are_refused() -> None:

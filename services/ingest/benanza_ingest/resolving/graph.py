@@ -29,7 +29,8 @@ class Node(msgspec.Struct):
     from outside. `domain` is empty for the standard domain. `in_place` says that results lie where
     the inputs do, so that nothing moves; `appends` that an Identity writes its input into a buffer.
     `opset` is the first one that has what the operator is told, if the model's may be older, and
-    `deciding` are inputs that decide what it does, besides those that always do.
+    `deciding` are inputs that decide what it does, besides those that always do. `part_of` is the
+    first output of the model's node that this one is written out from, with others.
     """
 
     proto: NodeProto
@@ -43,6 +44,7 @@ class Node(msgspec.Struct):
     appends: bool = False
     opset: int = 0
     deciding: tuple[int, ...] = ()
+    part_of: str = ""
 
     def title(self) -> str:
         """The node's name for people; if it has none, that of its first output, or its type."""

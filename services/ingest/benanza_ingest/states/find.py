@@ -23,6 +23,7 @@ WRITING = frozenset(("Concat", *_SCATTERING))
 
 _KEEPING = {
     ("", "Attention"): ((4, 1), (5, 2)),
+    ("com.microsoft", "Attention"): ((4, 1),),
     ("com.microsoft", "GroupQueryAttention"): ((3, 1), (4, 2)),
     ("com.microsoft", "MultiHeadAttention"): ((6, 1), (7, 2)),
 }
@@ -38,6 +39,7 @@ CAUSAL = "which keys its queries see can't be said of a buffer"
 NO_BUFFER = "its operator takes no buffer that is longer than what is kept"
 BIASED = "its operator adds a bias to what is new"
 OTHER_FORM = "something else reads it with its heads apart"
+NO_FORM = "ONNX's own operators have no attention with its mask, its sizes or its rotation"
 
 
 class Kept(NamedTuple):
@@ -133,12 +135,11 @@ class _States:
             return []
         kept = [one._replace(last_rows=self._last_rows(one)) for one in kept if self._is_state(one)]
         kept = [one for one in kept if one.after in self._returned or one.last_rows]
-        # ONNX's Attention has former keys and values, or neither.
-        if node.op_type == "Attention" and (len(kept) < 2 or not self._are_alike(inputs[:3])):
+        # Those with two places have former keys and values, or neither.
+        if places is not None and node.op_type != "GroupQueryAttention" and len(kept) < len(places):
             return []
-        if node.op_type == "MultiHeadAttention" and len(kept) < 2:
-            return []
-        return kept
+        of_onnx = node.op_type == "Attention" and not node.domain
+        return [] if of_onnx and not self._are_alike(inputs[:3]) else kept
 
     def _is_state(self, kept: Kept) -> bool:
         if kept.new and self._is_given(self._source(kept.new)):
@@ -207,6 +208,8 @@ class _States:
                 return COMBINED
         if node.op_type == "MultiHeadAttention":
             return self._why_no_multi_head(node)
+        if node.domain and node.op_type == "Attention":
+            return self._why_no_projection(node, kept)
         if node.op_type == "Attention":
             key = self._type(node.inputs[1]).dims()
             if self._type(kept.before).elements() and not self._may_see_a_buffer(node):
@@ -220,15 +223,34 @@ class _States:
         have no places, and it takes no bias.
         """
         own_buffer = any(node.inputs[8:10]) or any(node.outputs[3:])
-        if own_buffer or not self._are_alike(node.inputs[:3]) or len(self._dims(node)) != 3:
+        if (
+            own_buffer
+            or not self._are_alike(node.inputs[:3])
+            or len(self._dims(node.inputs[0])) != 3
+        ):
             return NO_BUFFER
         if any(node.inputs[3:4]):
             return BIASED
-        is_one = self._dims(node)[1] == 1
+        is_one = self._dims(node.inputs[0])[1] == 1
         return "" if is_one or not is_causal(node) else CAUSAL
 
-    def _dims(self, node: Node) -> Shape:
-        return self._type(node.inputs[0]).dims()
+    def _why_no_projection(self, node: Node, kept: Kept) -> str:
+        """Why ONNX Runtime's Attention can't be written with a buffer of both keys and values."""
+        x, weights, *_ = node.inputs
+        mask, bias = (*node.inputs[3:4], "")[0], any(node.inputs[5:6])
+        given = {a.name: a.i for a in node.proto.attribute}
+        if any(node.inputs[6:]) or given.get("past_present_share_buffer"):
+            return NO_BUFFER
+        read = (x, weights, node.outputs[0], *([mask] if mask else ()))
+        if bias or given.get("do_rotary") or not self._are_known(read):
+            return NO_FORM
+        (batch, tokens, _), (*_, heads, keys, size) = self._dims(x), self._dims(kept.after)
+        widths = self._dims(weights)[-1], self._dims(node.outputs[0])[-1]
+        has_mask = not mask or self._dims(mask) in ((batch, keys), (batch, tokens, keys))
+        return "" if has_mask and widths == (3 * heads * size, heads * size) else NO_FORM
+
+    def _dims(self, name: str) -> Shape:
+        return self._type(name).dims()
 
     def _may_see_a_buffer(self, node: Node) -> bool:
         """Whether the queries of an Attention can see the same keys where these are in a buffer.

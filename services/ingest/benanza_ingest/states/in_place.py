@@ -23,9 +23,7 @@ from benanza_ingest.states.find import (
     known_type,
 )
 from benanza_ingest.states.once import change_states_once
-
-COUNTS_KEYS = 24
-"""The first opset whose Attention can be told how many of its keys count."""
+from benanza_ingest.states.projected import COUNTS_KEYS, Projections
 
 
 class KeptState(msgspec.Struct, frozen=True):
@@ -54,6 +52,7 @@ class _InPlace:
         self._types = graph.types
         self._new: dict[str, str] = {}
         self._states: list[KeptState] = []
+        self._projections = Projections(graph)
 
     def run(self) -> tuple[KeptState, ...]:
         graph = self._graph
@@ -85,6 +84,8 @@ class _InPlace:
         """What runs instead of a node that changes these states."""
         if (node.domain, node.op_type) == ("", "Attention"):
             return self._attention(node, kept)
+        if node.op_type == "Attention":
+            return self._projected_attention(node, *kept)
         if node.op_type == "MultiHeadAttention":
             return self._multi_head_attention(node, kept)
         if node.op_type == "GroupQueryAttention":
@@ -121,7 +122,7 @@ class _InPlace:
         """Such a state by batch, place and column, as the new part has it."""
         known, flat = known_type(self._graph, new), self._named(f"{name}/flat")
         batch, _, width = known.dims()
-        self._types[flat] = tensor_type(known.dtype, (batch, self._dims(name)[2], width))
+        self._types[flat] = tensor_type(known.dtype, (batch, self._dims(name)[-2], width))
         return flat
 
     def _attention(self, node: Node, kept: Sequence[Kept]) -> list[Node]:
@@ -167,6 +168,17 @@ class _InPlace:
             outputs=node.outputs[:1],
         )
         return [*appends, without_past]
+
+    def _projected_attention(self, node: Node, state: Kept) -> list[Node]:
+        """An attention to both halves of a buffer, behind what computes and appends what is new."""
+        before, new, halves, behind = self._projections.write(node, state)
+        copies = _joined(
+            node, (self._flat(state.before, new), new), self._flat(state.after, new), 1
+        )
+        copies.part_of = node.first_output()
+        append = self._append(node, new, state.after, as_written=copies)
+        self._new |= dict.fromkeys(halves, append.outputs[0])
+        return [*before, append, *behind]
 
     def _number_of_keys(self, query: str, keys: str) -> str:
         """A constant: how many keys there are, for each item of the batch."""

@@ -38,6 +38,12 @@ class LayerModel:
     inputs: dict[str, Array]
 
 
+READ_AT_ONCE = {("", "AffineGrid"): (1,)}
+"""The inputs of operators whose shapes ONNX infers from elements: it refuses weights that are
+handed to the session.
+"""
+
+
 def layer_model(layer: Layer, precision: Precision = "fp32") -> LayerModel:
     """The layer as a model with random inputs and weights, none of them zero. Those of float32 are
     rounded to the precision.
@@ -49,6 +55,12 @@ def layer_model(layer: Layer, precision: Precision = "fp32") -> LayerModel:
     graph = onnx.GraphProto(name="layer")
     constants: dict[str, Array] = {}
     inputs: dict[str, Array] = {}
+    read_at_once = {
+        operator.inputs[place]
+        for operator in layer.operators
+        for place in READ_AT_ONCE.get((operator.domain, operator.op_type), ())
+        if place < len(operator.inputs)
+    }
     for index in layer.inputs():
         tensor = layer.tensors[index]
         if tensor.dtype not in BITS:
@@ -64,6 +76,9 @@ def layer_model(layer: Layer, precision: Precision = "fp32") -> LayerModel:
                 )
             packed: TensorProto = onnx.numpy_helper.from_array(random_value(layer, index), name)
             graph.initializer.append(packed)
+        elif tensor.constant and index in read_at_once:
+            elements = random_value(layer, index)
+            graph.initializer.append(onnx.numpy_helper.from_array(elements, name))
         elif tensor.constant:
             constants[name] = random_value(layer, index, precision)
             graph.initializer.append(placeholder(name, TO_ONNX[tensor.dtype], tensor.shape))

@@ -182,6 +182,12 @@ def _whole_output(layer: Layer, operator: Operator) -> Array:
     return np.array(output_shape(layer, operator), np.int64)
 
 
+def _grid_size(layer: Layer, operator: Operator) -> Array:
+    """The size of an image at whose points a grid is: what channels it has makes no difference."""
+    batch, *space, _ = output_shape(layer, operator)
+    return np.array([batch, 1, *space], np.int64)
+
+
 def _one_hot_index(layer: Layer, operator: Operator) -> Draw:
     return below(output_shape(layer, operator)[operator.integer("axis", -1)])
 
@@ -244,6 +250,7 @@ MOVING = named(lambda facts: facts.region in ("movement", "view")) | {"Cast", "C
 
 RULES: Mapping[str, Mapping[int, Rule]] = {
     "Acosh": {0: always(Draw(1.1, 2.0))},
+    "AffineGrid": {1: _grid_size},
     "ArrayFeatureExtractor": {
         1: lambda layer, operator: below(input_shape(layer, operator, 0)[-1])
     },

@@ -62,14 +62,21 @@ def run(model: ModelProto, feeds: dict[str, Array]) -> list[tuple[str, tuple[int
     return [(str(each.dtype), each.shape) for each in map(np.asarray, found)]
 
 
+WRITTEN_OUT = ("Attention", "DynamicQuantizeMatMul", "MatMulIntegerToFloat")
+"""Those of which ingest makes several layers, the last of which has the result; of an Attention if
+it keeps keys and values.
+"""
+
+
 @pytest.mark.parametrize("op_type", CASES)
 def test_they_are_what_onnx_runtime_returns(op_type: str) -> None:
     """But states that are kept in place, which the layer doesn't return."""
     chance = random.Random(op_type)
     for _ in range(TIMES):
         model, feeds = model_of(op_type, CASES[op_type](chance))
-        *appended, layer = extract(model.SerializeToString()).layers
-        assert {each.op for each in appended} <= {"Identity"}
+        *before, layer = extract(model.SerializeToString()).layers
+        appended = [each for each in before if each.op == "Identity"]
+        assert len(before) == len(appended) or op_type in WRITTEN_OUT
         assert layer.layer is not None, layer.reason
         tensors = [layer.layer.tensors[at] for at in layer.layer.operators[0].outputs]
         returned = run(model, feeds)

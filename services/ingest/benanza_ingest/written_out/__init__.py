@@ -1,0 +1,1 @@
+"""Operators that are written with others, of which libraries run each."""

@@ -74,7 +74,7 @@ def test_time_stamps_keep_their_zone() -> None:
 def results() -> Iterator[type[Result]]:
     """All types of results that there are."""
     for module in pkgutil.walk_packages(benanza.__path__, "benanza."):
-        if module.name.rpartition(".")[2] in ("results", "worth", "generation") or (
+        if module.name.rpartition(".")[2] in ("results", "worth", "generation", "changes") or (
             module.name.startswith("benanza.results.")
         ):
             importlib.import_module(module.name)

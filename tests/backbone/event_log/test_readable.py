@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benanza_backbone.event_log.event_log import Message
-from benanza_backbone.event_log.readable import events_of, readable
+from benanza_backbone.event_log.readable import _log_unreadable, events_of, readable
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_backbone.service.processor import as_message
 from benanza_schemas.events import LayerMeasured, SystemMeasured
@@ -19,6 +19,7 @@ WRONG = Message(RESULTS, CONV_ID.encode(), b"no event")
 def test_records_that_are_no_events_are_left_out_and_counted_in_one_line(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    _log_unreadable.cache_clear()  # It may have been said before in this process.
     messages = [as_message(CONV_MEASURED), WRONG, as_message(RELU_MEASURED), WRONG]
     with SqliteEventLog(tmp_path / "events.sqlite") as log:
         log.append(messages)

@@ -19,7 +19,7 @@ def deployment(clone: FreshClone) -> Sequence[ModelBound]:
         with services.store(clone) as store:
             backup = Backup(clone, shell, store)
             letter = dead_letter.publish_refused(clone, shell)
-            monitoring.check_pipeline(clone)
+            monitoring.check_pipeline(clone, shell)
             dead_letter.replay(clone, shell, letter)
             monitoring.check_models(store)
             backup.check()

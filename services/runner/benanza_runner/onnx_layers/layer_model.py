@@ -138,12 +138,14 @@ def _says_nothing(operator: Operator, attribute: Attribute) -> bool:
     """Whether it is a default that ONNX Runtime doesn't know once it made a pooling of integers of
     the operator, or that is newer than the operator that it has.
     """
-    definition = schema(operator)
-    if definition is not None and attribute.name in new_attributes(operator):
-        default = definition.attributes[attribute.name].default_value
-        return bool(default.type) and helper.get_attribute_value(default) == attribute.value
     ones = isinstance(attribute.value, tuple) and set(attribute.value) == {1}
-    return attribute.name == "dilations" and ones
+    if attribute.name == "dilations" and ones:
+        return True
+    definition = schema(operator)
+    if definition is None or attribute.name not in new_attributes(operator):
+        return False
+    default = definition.attributes[attribute.name].default_value
+    return bool(default.type) and helper.get_attribute_value(default) == attribute.value
 
 
 def _attribute(operator: Operator, attribute: Attribute) -> onnx.AttributeProto:

@@ -61,6 +61,17 @@ class OwnersTable(faust.Table[bytes, bytes]):
     def _on_changelog_sent(self, change: FutureMessage) -> None:
         self._attempt(partial(super()._on_changelog_sent, change))
 
+    def _verify_source_topic_partitions(self, source_topic: str) -> None:
+        """Called by Faust with each change. Raises `PartitionsMismatch` where the topic has another
+        number of partitions than the changelog.
+
+        Of a topic that was made a moment ago the client knows none yet, and that is no other number
+        (aiokafka 0.14.0 counts them as 0): the next change looks again.
+        """
+        count = self.app.consumer.topic_partitions
+        if all(count(name) != 0 for name in (source_topic, self.changelog_topic_name)):
+            super()._verify_source_topic_partitions(source_topic)
+
     def persisted_offset(self, tp: TP) -> int | None:
         """Called by Faust as it gets a partition. Raises `OwnersTableError`."""
         with _typed():

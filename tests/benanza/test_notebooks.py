@@ -1,7 +1,6 @@
 """The notebooks of `examples/`, and what notebooks show for results, by one real kernel."""
 
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,10 @@ from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_backbone.service.processor import as_message
 from benanza_schemas.codec import decode
 from benanza_schemas.events import ModelProfiled
-from tests.benanza.conftest import environment
+from tests.benanza.conftest import FirstRun, environment
 from tests.benanza.data_folder import settings_in
 from tests.benanza.recorded import RECORDING, recorded_models
+from tests.shared import made_once
 
 nbformat = pytest.importorskip("nbformat")
 notebooks = pytest.importorskip("tests.benanza.notebooks")
@@ -26,18 +26,14 @@ pytest.importorskip("ipykernel")
 pytestmark = pytest.mark.integration
 
 RUNS = RECORDING.with_name("nvidia-h200-runs.xz")
+RAN = "ran.ipynb"
 
 
-@pytest.fixture(scope="module")
-def folder(
-    first_run: tuple[Path, "subprocess.CompletedProcess[str]"],
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Path:
+def _measured(folder: Path, here: Path) -> None:
     """Where squeezenet was measured on this machine, and on an H200 two more, and its runs."""
-    folder = tmp_path_factory.mktemp("notebooks")
     settings = recorded_models(folder / "data")
-    with SqliteEventLog(settings_in(first_run[0]).event_log) as log:
-        here = [decode(record.value) for record in log.records("results")]
+    with SqliteEventLog(settings_in(here).event_log) as log:
+        results = [decode(record.value) for record in log.records("results")]
     model_id = inspect("zoo:squeezenet").model_id
     there = [
         event
@@ -46,14 +42,12 @@ def folder(
         and (event.model_id, event.precision) == (model_id, "fp16")
     ]
     with opened_log(settings) as log:
-        log.append([as_message(event) for event in (*here, *there)])
+        log.append([as_message(event) for event in (*results, *there)])
     brought_up_to_date(settings)
-    return folder
 
 
-@pytest.fixture(scope="module")
-def cells(folder: Path) -> dict[str, Any]:
-    """All cells with code, by id, after one kernel has run the notebooks one after the other."""
+def _ran(folder: Path) -> None:
+    """One kernel runs the notebooks one after the other, over what was measured."""
     book = nbformat.v4.new_notebook()
     book.cells = [cell for name in notebooks.NOTEBOOKS for cell in notebooks.read(name).cells]
     with pytest.MonkeyPatch.context() as patch:
@@ -61,6 +55,18 @@ def cells(folder: Path) -> dict[str, Any]:
             patch.setenv(name, value)
         patch.setenv("BENANZA_DATA", str(folder / "data"))
         notebooks.run(book, skips=True)
+    (folder / RAN).write_text(nbformat.writes(book), "utf-8")
+
+
+@pytest.fixture(scope="module")
+def cells(first_run: FirstRun) -> dict[str, Any]:
+    """All cells with code, by id, with what they show."""
+
+    def make(folder: Path) -> None:
+        _measured(folder, first_run[0])
+        _ran(folder)
+
+    book = nbformat.read(made_once("notebooks", make) / RAN, as_version=4)
     return {cell.id: cell for cell in book.cells if cell.cell_type == "code"}
 
 

@@ -25,8 +25,8 @@ FirstRun = tuple[Path, "subprocess.CompletedProcess[str]"]
 
 THOROUGH_RUNTIME = runtimes.ONNX_RUNTIME
 
-SHORT = Rule(warm_up_us=50_000, least_us=300_000, cap_us=600_000)
-"""So long a framework's run is timed where seconds of it would tell a test nothing more."""
+SHORT = Rule(warm_up_us=10_000, least_us=50_000, cap_us=100_000)
+"""So long a framework's run is timed where a test asks for no more than that there is a time."""
 
 
 def environment(home: Path) -> dict[str, str]:

@@ -23,6 +23,7 @@ from benanza_runner.cpu_libraries.installed import not_installed
 from benanza_schemas.codec import decode
 from benanza_schemas.events import LayerMeasured, event_id
 from tests.benanza.conftest import PROGRAM, Benanza, environment, without_progress
+from tests.benanza.quick_program import QUICK_PROGRAM
 
 pytestmark = pytest.mark.integration
 
@@ -309,7 +310,7 @@ def test_by_default_all_libraries_of_a_cpu_try_each_layer(tmp_path: Path) -> Non
     variables = environment(tmp_path)
     del variables["BENANZA_CPU_LIBRARIES"]
     subprocess.run(
-        [PROGRAM, "run", model, "--data", tmp_path / "data"],
+        [*QUICK_PROGRAM, "run", model, "--data", tmp_path / "data"],
         env=variables,
         check=True,
         capture_output=True,

@@ -7,7 +7,8 @@ import pytest
 import benanza
 from benanza.onnxruntime import framework
 from benanza.results.profile import ModelProfile
-from tests.benanza.conftest import SHORT, FirstRun
+from benanza_runner.measuring.stopping import Rule
+from tests.benanza.conftest import FirstRun
 from tests.ingest.onnx_text import content
 from tests.runner.onnxruntime.needs_blocks import needs_blocks
 from tests.shared import copied
@@ -49,6 +50,10 @@ g (float[1, 32, 112, 112] x) => (float[1, 32, 112, 112] y) {
 """
 
 
+COMPARED = Rule(warm_up_us=50_000, least_us=300_000, cap_us=600_000)
+"""So long a run is timed: parts of it are compared."""
+
+
 @pytest.fixture(scope="module")
 def profiles(
     first_run: FirstRun, tmp_path_factory: pytest.TempPathFactory
@@ -66,7 +71,7 @@ def profiles_of(model: str, first_run: FirstRun, folder: Path) -> dict[str, Mode
     copied(first_run[0], folder / "data")
     benanza.lower_bound(path, data=folder / "data")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(framework, "RULE", SHORT)
+        patch.setattr(framework, "RULE", COMPARED)
         found = benanza.profile(path, all_configurations=True, data=folder / "data")
     return {each.configuration: each for each in found.profiles}
 

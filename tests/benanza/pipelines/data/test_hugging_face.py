@@ -1,5 +1,7 @@
 """Data sets that the package `datasets` loads, from a folder that it saved: nothing is fetched."""
 
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +15,19 @@ from benanza_backbone.errors import BenanzaError
 from tests.benanza.pipelines.data.data_set_contract import DataSetContract
 from tests.benanza.pipelines.data.test_folder import JPEGS
 
-datasets: Any = pytest.importorskip("datasets", reason="needs the extra datasets")
+pytestmark = pytest.mark.skipif(find_spec("datasets") is None, reason="needs the extra datasets")
 
 SHA256 = "0" * 64
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def datasets() -> Any:
+    """The package, which takes seconds to import: not where tests are collected."""
+    return import_module("datasets")
+
+
+@pytest.fixture(scope="module")
+def folder(datasets: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A split `test` with images in the file, one as a path, and one that is missing."""
     made = tmp_path_factory.mktemp("datasets")
     (made / "1.jpg").write_bytes(JPEGS[1])
@@ -80,7 +88,9 @@ def test_what_it_lacks_is_said(folder: Path, changes: dict[str, str], said: str)
         _opened(folder, **changes)
 
 
-def test_a_name_that_can_t_be_loaded_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_that_can_t_be_loaded_is_said(
+    datasets: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise FileNotFoundError("Couldn't find it on the Hub.\nHere is why.")
 

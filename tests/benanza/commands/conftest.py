@@ -13,7 +13,7 @@ from benanza_backbone.event_log.event_log import EventLog
 from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_backbone.kafka.topics import create_topics
 from benanza_backbone.settings import load
-from tests.backbone.conftest import copy_empty_store
+from tests.backbone.conftest import copy_empty_store, engine_open
 
 Kind = Literal["embedded", "kafka"]
 
@@ -40,6 +40,13 @@ def installation(
     monkeypatch.setenv("BENANZA_KAFKA_PREFIX", connection.prefix)
     create_topics(connection)
     return "kafka"
+
+
+@pytest.fixture
+def with_engine(installation: Kind, tmp_path: Path) -> Iterator[Kind]:
+    """An installation whose store is opened many times."""
+    with engine_open(tmp_path / "data" / "clickhouse"):
+        yield installation
 
 
 @pytest.fixture

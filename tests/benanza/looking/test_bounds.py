@@ -1,6 +1,6 @@
 """Bounds that are known: which of them, and what is said of them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from benanza_backbone.errors import BenanzaError
 from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings
 from benanza_schemas.layer import Precision
-from tests.backbone.conftest import copy_empty_store
+from tests.backbone.conftest import copy_empty_store, engine_open
 from tests.backbone.sample_events import (
     BOUNDS,
     CONV_MEASURED,
@@ -36,20 +36,27 @@ WITHOUT_FUSION = BoundPolicy(fusion=False)
 """As the bounds of the sample events are."""
 
 
-@pytest.fixture
-def over_kafka(tmp_path: Path) -> Settings:
+def installed(folder: Path) -> Settings:
     """Settings with which services keep the store, and there is no embedded log, nor a folder
     that it could lie in.
     """
-    (tmp_path / "file").write_text("")
-    dsn = copy_empty_store(tmp_path / "clickhouse")
+    (folder / "file").write_text("")
+    dsn = copy_empty_store(folder / "clickhouse")
     return settings.load(
         {
             "BENANZA_KAFKA": "127.0.0.1:9",
             "BENANZA_CLICKHOUSE": dsn,
-            "BENANZA_DATA": str(tmp_path / "file"),
+            "BENANZA_DATA": str(folder / "file"),
         }
     )
+
+
+@pytest.fixture
+def over_kafka(tmp_path: Path) -> Iterator[Settings]:
+    """One with an empty store."""
+    found = installed(tmp_path)
+    with engine_open(tmp_path / "clickhouse"):
+        yield found
 
 
 def test_over_kafka_a_store_that_services_have_not_brought_up_to_date_is_left_alone(
@@ -64,12 +71,12 @@ def test_over_kafka_a_store_that_services_have_not_brought_up_to_date_is_left_al
     assert known_bounds(over_kafka, [], BoundPolicy(), {}, None).bounds == ()
 
 
-@pytest.fixture
-def measured(over_kafka: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """Where the store has all versions of a bound, and a bound of the same model at another
-    width. What waits for ingest is not asked: there is no broker, and each would wait for it.
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """One whose store has all versions of a bound, and a bound of the same model at another
+    width.
     """
-    monkeypatch.setattr("benanza.looking.bounds.waiting_for_ingest", lambda _: 0)
+    found = installed(tmp_path_factory.mktemp("bounds"))
     wider = msgspec.structs.replace(
         MODEL,
         event_id="1" * 32,
@@ -80,9 +87,19 @@ def measured(over_kafka: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
     other = bound(
         cause=wider.event_id, at=0.5, sequential_us=1.0, architecture_id=wider.architecture_id
     )
-    with Store.open(over_kafka.clickhouse) as store:
+    with Store.open(found.clickhouse) as store:
         store.insert([*EVERY_KIND, wider, other])
-    return over_kafka
+    return found
+
+
+@pytest.fixture
+def measured(filled: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Settings]:
+    """The same to look at. What waits for ingest is not asked: there is no broker, and each would
+    wait for it.
+    """
+    monkeypatch.setattr("benanza.looking.bounds.waiting_for_ingest", lambda _: 0)
+    with Store.open(filled.clickhouse):
+        yield filled
 
 
 def test_over_kafka_only_the_store_is_opened(over_kafka: Settings) -> None:

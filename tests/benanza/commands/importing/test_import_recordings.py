@@ -69,7 +69,7 @@ def in_the_log() -> list[str]:
         return [decode(record.value).event_id for record in log.records(RESULTS)]
 
 
-def test_it_takes_in_what_is_new_and_nothing_twice(installation: Kind, tmp_path: Path) -> None:
+def test_it_takes_in_what_is_new_and_nothing_twice(with_engine: Kind, tmp_path: Path) -> None:
     events = measured()
     some, all_ = tmp_path / "some.xz", tmp_path / "all.xz"
     write_recording(some, events[:10])
@@ -87,7 +87,7 @@ def test_it_takes_in_what_is_new_and_nothing_twice(installation: Kind, tmp_path:
         "left_out": 0,
         "profiles": 0,
         "witnesses": 0,
-        "unread": int(installation == "embedded"),
+        "unread": int(with_engine == "embedded"),
     }
     assert in_the_log() == [event.event_id for event in events]
 
@@ -118,7 +118,7 @@ def test_a_file_is_not_read_twice_until_something_is_taken_back(
     )
 
 
-def test_runs_come_along(installation: Kind, tmp_path: Path) -> None:
+def test_runs_come_along(with_engine: Kind, tmp_path: Path) -> None:
     events = measured()[:10]
     write_recording(tmp_path / "r.xz", [*events, PROFILED, WITNESSED])
     for new in (10, 0):
@@ -134,7 +134,7 @@ def test_runs_come_along(installation: Kind, tmp_path: Path) -> None:
 
 
 def test_of_a_damaged_file_and_those_beside_it_nothing_is_taken_in(
-    installation: Kind, tmp_path: Path
+    with_engine: Kind, tmp_path: Path
 ) -> None:
     events = measured()[:10]
     whole, damaged = tmp_path / "whole.xz", tmp_path / "damaged.xz"
@@ -190,7 +190,7 @@ def test_bounds_are_as_before_once_an_import_is_taken_back(tmp_path: Path) -> No
     assert bound() == imported
 
 
-def test_measurements_of_two_times_are_both_kept(installation: Kind, tmp_path: Path) -> None:
+def test_measurements_of_two_times_are_both_kept(with_engine: Kind, tmp_path: Path) -> None:
     """A layer that was measured there again: the newer one counts."""
     (event, *_) = measured()
     again = msgspec.structs.replace(event, measured_at=NOON + timedelta(hours=1))
@@ -199,7 +199,7 @@ def test_measurements_of_two_times_are_both_kept(installation: Kind, tmp_path: P
     assert in_the_log() == [event.event_id] * 2
 
 
-def test_what_was_measured_here_stays(installation: Kind, tmp_path: Path) -> None:
+def test_what_was_measured_here_stays(with_engine: Kind, tmp_path: Path) -> None:
     own, other, *_ = measured()
     with opened_log() as log:
         log.append([Message(*topic_and_key(own), encode(own))])
@@ -218,9 +218,7 @@ def test_what_was_measured_here_stays(installation: Kind, tmp_path: Path) -> Non
     assert ", 1 of them new\n" in command("import", str(tmp_path / "s.xz")).stdout
 
 
-def test_what_was_imported_is_taken_back_and_comes_again(
-    installation: Kind, tmp_path: Path
-) -> None:
+def test_what_was_imported_is_taken_back_and_comes_again(with_engine: Kind, tmp_path: Path) -> None:
     """An own measurement, and what another file brought, stay."""
     own, *events = measured()
     with opened_log() as log:
@@ -248,7 +246,7 @@ def test_what_was_imported_is_taken_back_and_comes_again(
     assert ", 2 of them new\n" in command("import", str(other)).stdout
 
 
-def test_any_file_can_be_named_to_take_it_back(installation: Kind, tmp_path: Path) -> None:
+def test_any_file_can_be_named_to_take_it_back(with_engine: Kind, tmp_path: Path) -> None:
     """It need not be a recording any more; with one that brought nothing, nothing is done."""
     events = measured()[:3]
     file, strange = tmp_path / "r.xz", tmp_path / "strange"
@@ -265,7 +263,7 @@ def test_any_file_can_be_named_to_take_it_back(installation: Kind, tmp_path: Pat
     assert command("import", "--undo", str(file)).stdout == "took back 3 measurements\n"
 
 
-def test_a_measurement_of_the_future_is_refused(installation: Kind, tmp_path: Path) -> None:
+def test_a_measurement_of_the_future_is_refused(with_engine: Kind, tmp_path: Path) -> None:
     """The newest failure counts, so that it would do so for ever."""
     event = msgspec.structs.replace(measured()[0], measured_at=NOON.replace(year=2105))
     write_recording(tmp_path / "r.xz", [event])

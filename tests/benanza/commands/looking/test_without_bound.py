@@ -32,10 +32,10 @@ def layers() -> int:
         return len({record.key for record in log.records(JOBS)})
 
 
-def test_a_model_is_published_then_ingested_then_measured(installation: Kind) -> None:
+def test_a_model_is_published_then_ingested_then_measured(with_engine: Kind) -> None:
     store()
     assert command("publish", MODEL).exit_code == 0
-    if installation == "kafka":
+    if with_engine == "kafka":
         # Embedded, whoever asks for bounds ingests what was published.
         assert bounds()["waiting_for_ingest"] == 1
         assert "1 published model waits for ingest" in command("bounds").stdout
@@ -54,7 +54,7 @@ def test_a_model_is_published_then_ingested_then_measured(installation: Kind) ->
     )
     measure(10)
     store()
-    if installation == "kafka":
+    if with_engine == "kafka":
         # Embedded, there is a partial bound now.
         (model,) = bounds()["without_bound"]
         assert [each["layers"] for each in model["measured"]] == [10]
@@ -67,7 +67,7 @@ def test_a_model_is_published_then_ingested_then_measured(installation: Kind) ->
     assert found["waiting_for_ingest"] == 0
 
 
-def test_one_without_a_bound_stands_below_those_that_have_one(installation: Kind) -> None:
+def test_one_without_a_bound_stands_below_those_that_have_one(with_engine: Kind) -> None:
     command("publish", MODEL)
     ingest()
     measure(layers())
@@ -76,7 +76,7 @@ def test_one_without_a_bound_stands_below_those_that_have_one(installation: Kind
     command("publish", "zoo:shufflenet")
     ingest()
     store()
-    if installation == "kafka":
+    if with_engine == "kafka":
         found = bounds()
         assert [each["model"] for each in found["bounds"]] == ["squeezenet"]
         assert [each["model"] for each in found["without_bound"]] == ["shufflenet"]

@@ -77,11 +77,11 @@ def benchmarked(runtime: FakeRuntime, precision: Precision = "fp32") -> None:
 
 
 @pytest.fixture
-def requested(installation: Kind) -> Kind:
+def requested(with_engine: Kind) -> Kind:
     """An installation with three jobs."""
     with opened_log() as log:
         log.append([as_message(job) for job in REQUESTED])
-    return installation
+    return with_engine
 
 
 def test_what_failed_is_measured_again_once(requested: Kind) -> None:
@@ -150,7 +150,7 @@ def test_a_system_with_a_time_passes_over_it(requested: Kind) -> None:
     assert other.measured == len(REQUESTED)
 
 
-def test_results_of_elsewhere_have_no_job_here(installation: Kind) -> None:
+def test_results_of_elsewhere_have_no_job_here(with_engine: Kind) -> None:
     job, other = REQUESTED[:2]
     with opened_log() as log:
         log.append([as_message(job)])

@@ -50,17 +50,17 @@ def waiting(found: dict[str, Any]) -> dict[str, int]:
 
 
 @pytest.fixture
-def half_measured(installation: Kind) -> Kind:
+def half_measured(with_engine: Kind) -> Kind:
     """Two models, of which some layers are measured."""
     publish(MODEL, OTHER)
     ingest()
     measure(MEASURED)
     analyze()
     store()
-    return installation
+    return with_engine
 
 
-def test_models_wait_until_they_are_ingested(installation: Kind) -> None:
+def test_models_wait_until_they_are_ingested(with_engine: Kind) -> None:
     store()  # Over Kafka, the sink makes the tables.
     publish(MODEL, OTHER)
     found = said()
@@ -70,7 +70,7 @@ def test_models_wait_until_they_are_ingested(installation: Kind) -> None:
     found = said()
     assert waiting(found)["ingest"] == 0
     assert waiting(found)["store"] > 0
-    if installation == "embedded":
+    if with_engine == "embedded":
         assert found["ingested"] == 2
         assert found["layers"] > 0
 
@@ -128,7 +128,8 @@ def test_a_model_that_is_not_ingested_is_told_from_a_misspelt_one(half_measured:
     assert done.stderr.startswith("error: no model nonsense is known, and ")
 
 
-def test_open_dead_letters_are_counted(half_measured: Kind) -> None:
+@pytest.mark.usefixtures("with_engine")
+def test_open_dead_letters_are_counted() -> None:
     with opened_log() as log:
         log.append([Message(MODELS, b"key", b"no event")] * 2)
     ingest()

@@ -12,7 +12,7 @@ from benanza_runner.cuda.lowering.lower import Lowered
 from benanza_runner.cuda.workspace import Workspace
 from benanza_schemas.layer import Precision
 from tests.runner.cuda.in_numpy.calls import packed_product
-from tests.runner.cuda.kernels.source.test_packed_tensor_cores import floats, sixteen_bits
+from tests.runner.cuda.kernels.source.packed_operands import floats, sixteen_bits
 
 
 @pytest.mark.gpu

@@ -4,7 +4,6 @@ The blocks of a cluster are one, whose threads are coroutines that run up to eac
 """
 
 import ctypes
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -25,8 +24,14 @@ from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_runner.cuda.kernels.source.tensor_cores import instructions
 from benanza_schemas.layer import Precision
 from tests.runner.cuda.in_numpy.calls import packed_product
-from tests.runner.cuda.kernels.source.coroutines import COROUTINES, HALVES, NUMBERS, RUNNING
-from tests.runner.cuda.kernels.source.test_packed_tensor_cores import floats, sixteen_bits
+from tests.runner.cuda.kernels.source.coroutines import (
+    COROUTINES,
+    HALVES,
+    NUMBERS,
+    RUNNING,
+    compiled,
+)
+from tests.runner.cuda.kernels.source.packed_operands import exact, floats, random_operands
 
 pytestmark = [pytest.mark.integration, pytest.mark.needs_program("c++")]
 
@@ -84,16 +89,12 @@ def ran(
         "HALF": int(precision == "fp16"),
         "MANY": tiling.threads * tiling.cluster,
         "BLOCKS_TOGETHER": tiling.cluster,
-        "LATE": int(late),
         "MOST_COPIES": 1 << 10,
         "SHARED": -(-tiling.shared_bytes(call.m) // 16) * 16,
         "__cluster_dims__(x, y, z)": "",
     }
     head = "".join(f"#define {name} {value}\n" for name, value in defined.items())
     whole = "".join((head, COROUTINES, NUMBERS, HALVES, _CLUSTER, text, _START, RUNNING))
-    (folder / "fragments.cpp").write_text(whole, encoding="utf-8")
-    command = "c++ -O1 -std=c++17 -w -shared -fPIC -o fragments.so fragments.cpp".split()
-    subprocess.run(command, check=True, cwd=folder)
     result = np.full((call.m, call.n), 0xFFFF, np.uint16)
     ordered = (
         operands["a"],
@@ -103,7 +104,7 @@ def ran(
         operands["bias"],
         result,
     )
-    ctypes.CDLL(str(folder / "fragments.so")).start(
+    compiled(whole, folder, late=late).start(
         (ctypes.c_void_p * 6)(*[array.ctypes.data for array in ordered]),
         call.n,
         -(-call.n // tiling.columns),
@@ -137,24 +138,11 @@ def test_it_is_the_product_with_the_weights(
     """To units in the last place: weights are rounded to the precision, or not at all."""
     (m, n, k), (block, zeros) = sizes, packing
     call = PackedProduct((m, n), m, n, k, 4, block, zeros, bias)
-    random = np.random.default_rng(11)
-    bytes_of = {"b": call.blocks * block // 2, "zeros": -(-call.blocks // 2)}
-    operands = {
-        name: random.integers(0, 256, (n, size), np.uint8) for name, size in bytes_of.items()
-    }
-    operands |= {
-        name: sixteen_bits(random.uniform(least, 1, size), precision)
-        for name, least, size in (
-            ("a", -1, (m, k)),
-            ("scales", 0.5, (n, call.blocks)),
-            ("bias", -1, n),
-        )
-    }
+    operands = random_operands(call, precision)
     found = floats(
         ran(call, operands, precision, FragmentTiling(*tiling), late, tmp_path), precision
     )
-    exact = operands | {name: floats(operands[name], precision) for name in ("a", "scales", "bias")}
-    expected = packed_product(call, exact)
+    expected = packed_product(call, exact(operands, precision))
     last_place = 2.0 ** (-10 if precision == "fp16" else -7)
     assert np.linalg.norm(found - expected) < last_place * np.linalg.norm(expected)
     assert np.abs(found - expected).max() < 8 * last_place * np.abs(expected).mean()

@@ -4,7 +4,6 @@ The blocks of a cluster are one, whose threads are coroutines that run up to eac
 """
 
 import ctypes
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -22,15 +21,15 @@ from benanza_runner.cuda.kernels.source.tensor_cores import LOADS, instructions
 from benanza_runner.cuda.kernels.source.warpgroup_products import warpgroup_instructions
 from benanza_schemas.layer import Precision
 from tests.runner.cuda.in_numpy.calls import packed_product
-from tests.runner.cuda.kernels.compiler import COMPILER, LINKED
 from tests.runner.cuda.kernels.source.coroutines import (
     COROUTINES,
     HALVES,
     LOADS_ON_THE_CPU,
     NUMBERS,
     RUNNING,
+    compiled,
 )
-from tests.runner.cuda.kernels.source.test_packed_tensor_cores import floats, sixteen_bits
+from tests.runner.cuda.kernels.source.packed_operands import exact, floats, random_operands
 
 pytestmark = [pytest.mark.integration, pytest.mark.needs_program("c++")]
 
@@ -145,9 +144,6 @@ def ran(
     head = "".join(f"#define {name} {value}\n" for name, value in defined.items())
     products = _PRODUCTS if tiling.asynchronous else ""
     parts = head, COROUTINES, NUMBERS, HALVES, LOADS_ON_THE_CPU, _CLUSTER, products, text
-    (folder / "rows.cpp").write_text("".join((*parts, _START, RUNNING)), encoding="utf-8")
-    command = [*COMPILER, "-O1", "-o", "rows.so", "rows.cpp", *LINKED]
-    subprocess.run(command, check=True, cwd=folder)
     result = np.full((call.m, call.n), 0xFFFF, np.uint16)
     ordered = (
         operands["a"],
@@ -159,9 +155,8 @@ def ran(
         np.full(tiling.scratch_bytes(call.m, call.n) // 4, np.nan, np.float32),
         np.zeros(tiling.blocks(call.m, call.n), np.uint32),
     )
-    library = ctypes.CDLL(str(folder / "rows.so"))
-    ctypes.c_bool.in_dll(library, "late").value = late
-    library.start(
+    whole = "".join((*parts, _START, RUNNING))
+    compiled(whole, folder, late=late).start(
         (ctypes.c_void_p * 8)(*[array.ctypes.data for array in ordered]),
         call.n,
         tiling.blocks(call.m, call.n) // tiling.cluster,
@@ -196,24 +191,11 @@ def test_it_is_the_product_with_the_weights(
     """To units in the last place: weights are rounded to the precision."""
     (m, n, k), (bits, block, zeros) = sizes, packing
     call = PackedProduct((m, n), m, n, k, bits, block, zeros, bias)
-    random = np.random.default_rng(11)
-    bytes_of = {"b": call.blocks * block * bits // 8, "zeros": -(-call.blocks * bits // 8)}
-    operands = {
-        name: random.integers(0, 256, (n, size), np.uint8) for name, size in bytes_of.items()
-    }
-    operands |= {
-        name: sixteen_bits(random.uniform(least, 1, size), precision)
-        for name, least, size in (
-            ("a", -1, (m, k)),
-            ("scales", 0.5, (n, call.blocks)),
-            ("bias", -1, n),
-        )
-    }
+    operands = random_operands(call, precision)
     found = floats(
         ran(call, operands, precision, WarpgroupTiling(*tiling), late, tmp_path), precision
     )
-    exact = operands | {name: floats(operands[name], precision) for name in ("a", "scales", "bias")}
-    expected = packed_product(call, exact)
+    expected = packed_product(call, exact(operands, precision))
     last_place = 2.0 ** (-10 if precision == "fp16" else -7)
     assert np.linalg.norm(found - expected) < last_place * np.linalg.norm(expected)
     assert np.abs(found - expected).max() < 8 * last_place * np.abs(expected).mean()

@@ -26,6 +26,12 @@ from tests.runner.cuda.kernels.source.coroutines import (
     RUNNING,
     compiled,
 )
+from tests.runner.cuda.kernels.source.packed_operands import (
+    exact,
+    floats,
+    random_operands,
+    sixteen_bits,
+)
 
 pytestmark = [pytest.mark.integration, pytest.mark.needs_program("c++")]
 
@@ -46,21 +52,6 @@ extern "C" void start(void** given, const int* sizes, int blocks) {
   run_blocks(blocks, 1);
 }
 """
-
-
-def sixteen_bits(floats: Array, precision: Precision) -> Array:
-    """As the precision has them in memory."""
-    if precision == "fp16":
-        return floats.astype(np.float16).view(np.uint16)
-    bits = floats.astype(np.float32).view(np.uint32)
-    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
-
-
-def floats(bits: Array, precision: Precision) -> Array:
-    """What `sixteen_bits` stands for."""
-    if precision == "fp16":
-        return bits.view(np.float16).astype(np.float64)
-    return (bits.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
 
 
 def ran(
@@ -133,25 +124,13 @@ def test_it_is_the_product_with_rounded_weights(
     """To a unit in the last place: only sums in other orders are rounded otherwise."""
     (m, n, k), (bits, block, zeros) = shape, packing
     call = PackedProduct((m, n), m, n, k, bits, block, zeros, bias)
-    random = np.random.default_rng(11)
-    bytes_of = {"b": call.blocks * block * bits // 8, "zeros": -(-call.blocks * bits // 8)}
-    operands = {
-        name: random.integers(0, 256, (n, size), np.uint8) for name, size in bytes_of.items()
-    }
-    operands |= {
-        name: sixteen_bits(random.uniform(least, 1, size), precision)
-        for name, least, size in (
-            ("a", -1, (m, k)),
-            ("scales", 0.5, (n, call.blocks)),
-            ("bias", -1, n),
-        )
-    }
+    operands = random_operands(call, precision)
     found = ran(call, operands, precision, Tiling(*tiling), splits, late, tmp_path)
-    exact = operands | {name: floats(operands[name], precision) for name in ("a", "scales", "bias")}
-    identity = exact | {"a": np.eye(k), "bias": np.zeros(n)}
+    known = exact(operands, precision)
+    identity = known | {"a": np.eye(k), "bias": np.zeros(n)}
     whole = PackedProduct((k, n), k, n, k, bits, block, zeros)
     weights = floats(sixteen_bits(packed_product(whole, identity), precision), precision)
-    expected = exact["a"] @ weights + (exact["bias"] if bias else 0)
+    expected = known["a"] @ weights + (known["bias"] if bias else 0)
     last_place = 2.0 ** (-10 if precision == "fp16" else -7)
     worst = np.abs(floats(found, precision) - expected) / (np.abs(expected) + 0.1)
     assert worst.max(initial=inf if np.isnan(worst).any() else 0) < last_place

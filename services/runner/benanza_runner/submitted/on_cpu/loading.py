@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benanza_runner.arrays import Array
+from benanza_runner.submitted.working.returned import check_form, listed, returns
 from benanza_runner.submitted.working.sources import (
     LIBRARIES,
     KernelError,
     functions_of_module,
     library_of,
-    parameters_of,
 )
 
 _copy = np.copyto
@@ -78,16 +78,10 @@ def _of_module(
     reading = [*map(_read_only, inputs)]
     fixed = [*map(_read_only, weights)]
     prepare: Callable[[], object] = (lambda: told(*fixed)) if told else _nothing
-    count = parameters_of(run)
-    if count == len(inputs) + len(outputs):
-        arguments = (*reading, *outputs)
-        return LoadedKernel(lambda: run(*arguments), prepare, list)
-    if count != len(inputs):
-        raise KernelError(
-            f"its `run` takes {count} arrays; there are {len(inputs)} inputs"
-            f" and {len(outputs)} outputs, which it may leave out and return"
-        )
-    return _returning(run, reading, prepare, outputs)
+    if returns(run, len(inputs), len(outputs)):
+        return _returning(run, reading, prepare, outputs)
+    arguments = (*reading, *outputs)
+    return LoadedKernel(lambda: run(*arguments), prepare, list)
 
 
 def _returning(
@@ -99,18 +93,11 @@ def _returning(
     last: list[Array] = []
 
     def call() -> None:
-        returned: Any = run(*reading)
-        last[:] = returned if isinstance(returned, tuple | list) else (returned,)
-        if len(last) != len(outputs):
-            raise KernelError(f"it returns {len(last)} arrays; there are {len(outputs)} outputs")
+        last[:] = listed(run(*reading), len(outputs))
         for result, output in zip(last, outputs, strict=True):
             if type(result) is not np.ndarray:
                 raise KernelError(f"it returns a {type(result).__name__}, which is no array")
-            if result.shape != output.shape or result.dtype != output.dtype:
-                raise KernelError(
-                    f"it returns {result.dtype} of shape {result.shape} where "
-                    f"{output.dtype} of shape {output.shape} is asked for"
-                )
+            check_form(result, output)
             _copy(output, result)
 
     return LoadedKernel(call, prepare, lambda: list(last))

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import cupy
 
+from benanza_runner.submitted.working.returned import check_form, listed, returns
 from benanza_runner.submitted.working.sources import (
     LIBRARIES,
     KernelError,
     functions_of_module,
     library_of,
-    parameters_of,
 )
 
 
@@ -43,15 +43,9 @@ def load_for_device(
         return DeviceKernel(call, _with_pointers(told, weights, stream) if told else _nothing, list)
     module_run, module_told = functions_of_module(path)
     prepare = (lambda: module_told(*weights)) if module_told else _nothing
-    count = parameters_of(module_run)
-    if count == len(inputs) + len(outputs):
-        return DeviceKernel(lambda: module_run(*inputs, *outputs), prepare, list)
-    if count != len(inputs):
-        raise KernelError(
-            f"its `run` takes {count} arrays; there are {len(inputs)} inputs"
-            f" and {len(outputs)} outputs, which it may leave out and return"
-        )
-    return _returning(module_run, inputs, prepare, outputs)
+    if returns(module_run, len(inputs), len(outputs)):
+        return _returning(module_run, inputs, prepare, outputs)
+    return DeviceKernel(lambda: module_run(*inputs, *outputs), prepare, list)
 
 
 def _nothing() -> None: ...
@@ -71,17 +65,9 @@ def _returning(
     last: list[Any] = []
 
     def call() -> None:
-        returned: Any = run(*inputs)
-        results = returned if isinstance(returned, tuple | list) else (returned,)
-        if len(results) != len(outputs):
-            raise KernelError(f"it returns {len(results)} arrays; there are {len(outputs)} outputs")
-        last[:] = [_on_device(result) for result in results]
+        last[:] = [_on_device(result) for result in listed(run(*inputs), len(outputs))]
         for result, output in zip(last, outputs, strict=True):
-            if result.shape != output.shape or result.dtype != output.dtype:
-                raise KernelError(
-                    f"it returns {result.dtype} of shape {result.shape} where "
-                    f"{output.dtype} of shape {output.shape} is asked for"
-                )
+            check_form(result, output)
             cupy.copyto(output, result)
 
     return DeviceKernel(call, prepare, lambda: [_extent(array) for array in last])

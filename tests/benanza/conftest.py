@@ -15,6 +15,7 @@ from benanza.cli import cli
 from benanza.onnxruntime import framework
 from benanza_runner import runtimes
 from benanza_runner.measuring.stopping import Rule
+from tests.backbone.conftest import new_stores_copied
 from tests.benanza.quick_program import QUICK_PROGRAM, QUICK_RUNTIME
 from tests.shared import copied, made_once
 
@@ -68,6 +69,15 @@ def quick_runtime() -> Iterator[None]:
     """Lets what measures in ONNX Runtime do so for moments."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runtimes, "ONNX_RUNTIME", QUICK_RUNTIME)
+        yield
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _copied_stores() -> Iterator[None]:
+    """Lets commands in this process find a new data folder's tables made. The program in one of its
+    own makes them.
+    """
+    with new_stores_copied():
         yield
 
 

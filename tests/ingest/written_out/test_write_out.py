@@ -100,6 +100,33 @@ def test_a_convolution_with_channels_last_is_onnx_s_between_two_views() -> None:
     assert {layer.reason for layer in found.layers} == {""}
 
 
+@pytest.mark.parametrize("packed", [True, False])
+def test_norms_of_queries_and_keys_stand_before_their_attention(packed: bool) -> None:
+    operator, heads = "com.microsoft.GroupQueryAttention", "num_heads=4, kv_num_heads=2"
+    inputs = "float[2,1,32] q, float[2,1,16] k, float[2,1,16] v"
+    read = "q, k, v"
+    if packed:
+        inputs, read = "float[2,1,64] q", "q, , "
+    found = onnx_text.extracted(
+        f"g ({inputs}, float[2,2,5,8] pk, float[2,2,5,8] pv, int32[2] n)"
+        " => (y, float[2,2,6,8] nk, float[2,2,6,8] nv)"
+        f" <{weights(a=(8,), b=(8,))}, int32 all = {{6}}>"
+        f" {{ y, nk, nv = {operator}<{heads}, qk_norm_epsilon=0.5>"
+        f"({read}, pk, pv, n, all, , , , , , , , a, b) }}",
+        21,
+        DOMAINS,
+    )
+    assert {layer.reason for layer in found.layers} == {""}
+    norms = [layer for layer in found.layers if layer.op == "SimplifiedLayerNormalization"]
+    assert [layer.attribute("epsilon") for layer in norms] == [0.5, 0.5]
+    made = [layer.layer.tensors[layer.layer.outputs[0]].shape for layer in norms if layer.layer]
+    assert made == [(2, 1, 4, 8), (2, 1, 2, 8)]
+    (attention,) = [layer for layer in found.layers if layer.op == "GroupQueryAttention"]
+    assert attention.layer is not None
+    assert len(attention.layer.operators[0].inputs) == 7
+    assert (found.layers[0].op == "Split") is packed
+
+
 @pytest.mark.parametrize(
     "text",
     [

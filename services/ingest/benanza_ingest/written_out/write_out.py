@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from benanza_ingest.resolving.graph import Graph, Node
-from benanza_ingest.written_out import channels_last, quantised
+from benanza_ingest.written_out import channels_last, grouped_attention, quantised
 from benanza_ingest.written_out.einsum import einsum
 from benanza_ingest.written_out.writing import WritingOut
 
@@ -12,6 +12,7 @@ _OWN = "com.microsoft"
 _FORMS: dict[tuple[str, str], Callable[[WritingOut, Node], bool]] = {
     ("", "Einsum"): einsum,
     (_OWN, "DynamicQuantizeMatMul"): quantised.dynamically_quantised,
+    (_OWN, "GroupQueryAttention"): grouped_attention.normalised,
     (_OWN, "MatMulIntegerToFloat"): quantised.scaled,
     (_OWN, "NhwcConv"): channels_last.convolution,
 }

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from onnx import helper
+
 from benanza_ingest.deriving.building import Building, new_node
 from benanza_ingest.resolving.fold import Array
 from benanza_ingest.resolving.graph import Graph, Node
@@ -52,12 +54,14 @@ class WritingOut:
         inputs: tuple[str, ...],
         outputs: tuple[str, ...],
         *,
+        domain: str = "",
         opset: int = 0,
         **attributes: Any,
     ) -> None:
         """A node with these results. `opset` is the first that has it, if the model's may not."""
         title = self._node.title()
-        self.nodes.append(new_node(op_type, title, inputs, outputs, opset=opset, **attributes))
+        made = new_node(op_type, title, inputs, outputs, domain=domain, opset=opset, **attributes)
+        self.nodes.append(made)
         self.nodes[-1].part_of = self._node.first_output()
 
     def value(self, name: str, shape: Shape, dtype: str) -> str:
@@ -72,3 +76,8 @@ class WritingOut:
         known = self._graph.constants.type_of(name)
         assert known is not None, "what is written out has types"
         return known
+
+
+def attributes(node: Node) -> dict[str, Any]:
+    """The attributes that a node is given, by name."""
+    return {a.name: helper.get_attribute_value(a) for a in node.proto.attribute}

@@ -10,8 +10,8 @@ from onnx import ModelProto, TensorShapeProto, ValueInfoProto
 from benanza_backbone.pasteable import pasteable
 from benanza_ingest.errors import ModelError
 from benanza_ingest.reading.parse import check_text
-from benanza_ingest.resolving.open_sizes.derived_sizes import derived_size
 from benanza_ingest.resolving.given_inputs import take_given
+from benanza_ingest.resolving.open_sizes.derived_sizes import derived_size
 from benanza_schemas.given_values import is_given
 from benanza_schemas.vocabulary import BATCH_NAMES
 

@@ -14,6 +14,11 @@ DOMAINS = {"com.microsoft": 1}
 
 QUANTISED = ["DynamicQuantizeLinear", "MatMulInteger", "Cast", "Mul", "Mul", "Add"]
 
+MASKING = ["Cast", "Reshape", "Where", "Add"]
+
+WRITTEN = {"y/constant": np.float32(0), "y/constant'": np.float32(-10000)}
+"""Constants that are written where a mask is: what is added to scores."""
+
 
 def weights(**shapes: tuple[int, ...]) -> str:
     """Bytes and floats as initializers, by name and shape."""
@@ -49,6 +54,25 @@ def weights(**shapes: tuple[int, ...]) -> str:
             QUANTISED[1:],
         ),
         (
+            "(uint8[2,5,8] x, uint8[2,8,6] z) => (uint8[2,5,6] y)"
+            " <float s = {0.5}, uint8 p = {3}, float t = {9}, uint8 q = {90}>"
+            " { y = QLinearMatMul(x, s, p, z, s, p, t, q) }",
+            ["DequantizeLinear", "DequantizeLinear", "MatMul", "QuantizeLinear"],
+        ),
+        (
+            "(float[2,3,8] x, float[1,2,3,3] z)"
+            " => (float[2,3,8] y) <int32[2,3] m = {1,1,0,1,0,0}>"
+            " { y = com.microsoft.MultiHeadAttention<num_heads=2>(x, x, x, , m, z) }",
+            [*MASKING, "MultiHeadAttention"],
+        ),
+        (
+            "(float[2,3,8] x, float[2,1,3,3] z) => (float[2,3,8] y)"
+            f" <{weights(w=(8, 24), b=(24,))}, int32[2,3] m = {{1,1,0,1,0,0}}>"
+            " { y = com.microsoft.Attention"
+            "<num_heads=2>(x, w, b, m, , z) }",
+            [*MASKING, "Attention"],
+        ),
+        (
             "(float[2,3,4] x, float[4,5] z) => (float[2,3,5] y)"
             ' { y = Einsum<equation="...i,ij->...j">(x, z) }',
             ["Einsum"],
@@ -75,7 +99,7 @@ def test_it_computes_the_same(text: str, operators: list[str]) -> None:
         shape = [size.dim_value for size in value.type.tensor_type.shape.dim]
         drawn = random.standard_normal(shape) * (40 if kind == np.uint8 else 1)
         given[value.name] = np.asarray(np.abs(drawn) if kind == np.uint8 else drawn, kind)
-    values |= given
+    values |= given | WRITTEN
     (expected,) = onnxruntime.InferenceSession(whole).run(None, given)
     found = extract(whole)
     assert [layer.op for layer in found.layers] == operators

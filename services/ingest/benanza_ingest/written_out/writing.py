@@ -32,6 +32,10 @@ class WritingOut:
         """The element type of a value."""
         return self._type(name).dtype
 
+    def is_constant(self, name: str) -> bool:
+        """Whether the model fixes a value."""
+        return name in self._graph.constants
+
     def add(
         self,
         op_type: str,

@@ -18,6 +18,7 @@ def packed(
     bits: int = 4,
     block: int = 32,
     zeros: bool = False,
+    in_floats: bool = False,
     bias: bool = False,
     **more: AttributeValue,
 ) -> Layer:
@@ -27,7 +28,9 @@ def packed(
         floats(2, m, k),
         Tensor("uint8", (n, blocks, block * bits // 8), constant=True),
         weights(n, blocks),
-        Tensor("uint8", (n, -(-blocks * bits // 8)), constant=True),
+        weights(n, blocks)
+        if in_floats
+        else Tensor("uint8", (n, -(-blocks * bits // 8)), constant=True),
         weights(n),
     ]
     places = [0, 1, 2, 3 if zeros else -1, -1, 4 if bias else -1]
@@ -454,6 +457,12 @@ OWN = (
         "packed product of rows": packed(7, 40, 96),
         "packed product of many rows": packed(40, 24, 64),
         "packed product with zero points": packed(1, 24, 96, zeros=True),
+        "packed product with zero points in floats": packed(
+            2, 24, 96, zeros=True, in_floats=True, bias=True
+        ),
+        "packed product of rows with zero points in floats": packed(
+            7, 40, 128, block=64, zeros=True, in_floats=True
+        ),
         "packed product with bias": packed(3, 24, 64, block=64, zeros=True, bias=True),
         "packed product of eight bits": packed(2, 24, 96, bits=8),
         "packed product of eight bits with zero points": packed(2, 24, 96, bits=8, zeros=True),

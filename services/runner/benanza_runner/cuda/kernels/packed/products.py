@@ -93,7 +93,7 @@ extern "C" __global__ void packed_product(const T* __restrict__ a, const uint4* 
       words[c][2] = read.z;
       words[c][3] = read.w;
       scale[c] = load(scales[row * BLOCKS + block]);
-      zero[c] = number(zero_of(zeros, row, block));
+      zero[c] = zero_point(zeros, row, block);
     }
     #pragma unroll
     for (int w = 0; w < 4; ++w) {

@@ -52,8 +52,13 @@ class PackedOnTensorCores:
         call = workspace.call
         if not isinstance(call, PackedProduct) or not LEAST_ROWS <= call.m <= MOST_ROWS:
             return
-        # Rows of elements are read by eight.
-        if PRECISIONS[workspace.precision].bytes != 2 or call.k % 8 or not fits(call):
+        # Rows of elements are read by eight, and zero points are integers.
+        if (
+            call.in_floats
+            or PRECISIONS[workspace.precision].bytes != 2
+            or call.k % 8
+            or not fits(call)
+        ):
             return
         yield from (_candidate(workspace, call, *each) for each in dict.fromkeys(_tilings(call)))
 

@@ -11,25 +11,27 @@ from benanza_schemas.layer import Precision
 
 class WeightPacking(NamedTuple):
     """How weights are packed: their bits, the weights of a block, and whether blocks have zero
-    points.
+    points, packed likewise or `in_floats`.
     """
 
     bits: int
     block: int
     zeros: bool
+    in_floats: bool = False
 
 
 def packed_weights_source(precision: Precision, k: int, packing: WeightPacking) -> str:
     """What a source of rows of k weights begins with.
 
-    It defines `PIECE`, the weights of a piece, `PIECES` and `BLOCKS`, how many a row has, and
-    `zero_of`, the zero point of a block of a row.
+    It defines `PIECE`, the weights of a piece, `PIECES` and `BLOCKS`, how many a row has, `zero_of`,
+    the zero point of a block of a row as an integer, and `zero_point`, the same as a float.
     """
     return f"""{PREAMBLE[precision]}
 #define K {k}
 #define BITS {packing.bits}
 #define BLOCK {packing.block}
 #define ZEROS {int(packing.zeros)}
+#define IN_FLOATS {int(packing.in_floats)}
 {_SOURCE}"""
 
 
@@ -48,6 +50,13 @@ __device__ __forceinline__ unsigned zero_of(const unsigned char* zeros, long lon
   return zeros[row * line + bit / 8] >> bit % 8 & (1 << BITS) - 1;
 #else
   return 1 << BITS - 1;
+#endif
+}
+__device__ __forceinline__ float zero_point(const unsigned char* zeros, long long row, int block) {
+#if IN_FLOATS
+  return load(((const T*)zeros)[row * BLOCKS + block]);
+#else
+  return number(zero_of(zeros, row, block));
 #endif
 }
 """

@@ -36,10 +36,6 @@ def lower_packed_product(
         raise UnsupportedError(
             "MatMulNBits with an order of groups is not supported yet: quantise without one"
         )
-    if "zeros" in operands and operands["zeros"].dtype.name != "uint8":
-        raise UnsupportedError(
-            "MatMulNBits with zero points in floats is not supported yet: quantise with integers"
-        )
     if not layer.tensors[operator.inputs[1]].constant:
         raise UnsupportedError("MatMulNBits whose weights are computed is not supported yet")
     a = layer.tensors[operator.inputs[0]]
@@ -51,6 +47,7 @@ def lower_packed_product(
         bits=bits,
         block=operator.integer("block_size"),
         zeros="zeros" in operands,
+        in_floats="zeros" in operands and operands["zeros"].dtype.name != "uint8",
         bias="bias" in operands,
     )
     return call, operands

@@ -16,7 +16,10 @@ QUANTISED = ["DynamicQuantizeLinear", "MatMulInteger", "Cast", "Mul", "Mul", "Ad
 
 MASKING = ["Cast", "Reshape", "Where", "Add"]
 
-WRITTEN = {"y/constant": np.float32(0), "y/constant'": np.float32(-10000)}
+WRITTEN = {
+    "y/constant": np.zeros((), np.float32),
+    "y/constant'": np.array(-10000, np.float32),
+}
 """Constants that are written where a mask is: what is added to scores."""
 
 

@@ -23,8 +23,8 @@ class WeightPacking(NamedTuple):
 def packed_weights_source(precision: Precision, k: int, packing: WeightPacking) -> str:
     """What a source of rows of k weights begins with.
 
-    It defines `PIECE`, the weights of a piece, `PIECES` and `BLOCKS`, how many a row has, `zero_of`,
-    the zero point of a block of a row as an integer, and `zero_point`, the same as a float.
+    It defines `PIECE`, the weights of a piece, `PIECES` and `BLOCKS`, how many a row has, and
+    `zero_of`, the zero point of a block of a row, which is an integer; `zero_point` is a float.
     """
     return f"""{PREAMBLE[precision]}
 #define K {k}

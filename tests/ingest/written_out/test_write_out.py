@@ -127,6 +127,30 @@ def test_a_convolution_with_channels_last_is_onnx_s_between_two_views() -> None:
     assert {layer.reason for layer in found.layers} == {""}
 
 
+def test_a_bias_of_what_is_new_is_added_before_former_keys_and_values() -> None:
+    found = onnx_text.extracted(
+        "g (float[2,1,32] q, float[2,1,32] k, float[2,1,32] v, float[2,4,5,8] pk,"
+        " float[2,4,5,8] pv) => (y, float[2,4,6,8] nk, float[2,4,6,8] nv)"
+        f" <{weights(b=(96,))}> {{ y, nk, nv = com.microsoft.MultiHeadAttention"
+        "<num_heads=4>(q, k, v, b, , , pk, pv) }",
+        21,
+        DOMAINS,
+    )
+    added, kept = ["Add"] * 3, ["Identity"] * 2
+    assert [layer.op for layer in found.layers] == [*added, *kept, "MultiHeadAttention"]
+    assert {layer.reason for layer in found.layers} == {""}
+
+
+def test_attention_without_a_bias_of_its_product_gets_one_of_zeros() -> None:
+    (layer,) = onnx_text.extracted(
+        f"g (float[2,3,8] x) => (float[2,3,8] y) <{weights(w=(8, 24))}>"
+        " { y = com.microsoft.Attention<num_heads=2>(x, w) }",
+        21,
+        DOMAINS,
+    ).layers
+    assert onnx_text.shapes(layer)[:3] == [(2, 3, 8), (8, 24), (24,)]
+
+
 @pytest.mark.parametrize("packed", [True, False])
 def test_norms_of_queries_and_keys_stand_before_their_attention(packed: bool) -> None:
     operator, heads = "com.microsoft.GroupQueryAttention", "num_heads=4, kv_num_heads=2"

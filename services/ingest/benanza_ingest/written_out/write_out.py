@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from benanza_ingest.resolving.graph import Graph, Node
 from benanza_ingest.written_out import (
+    attention,
     channels_last,
     grouped_attention,
-    masked_attention,
     quantised,
 )
 from benanza_ingest.written_out.einsum import einsum
@@ -17,11 +17,11 @@ _OWN = "com.microsoft"
 _FORMS: dict[tuple[str, str], Callable[[WritingOut, Node], bool]] = {
     ("", "Einsum"): einsum,
     ("", "QLinearMatMul"): quantised.between_floats,
-    (_OWN, "Attention"): masked_attention.projected,
+    (_OWN, "Attention"): attention.projected,
     (_OWN, "DynamicQuantizeMatMul"): quantised.dynamically_quantised,
     (_OWN, "GroupQueryAttention"): grouped_attention.normalised,
     (_OWN, "MatMulIntegerToFloat"): quantised.scaled,
-    (_OWN, "MultiHeadAttention"): masked_attention.multi_head,
+    (_OWN, "MultiHeadAttention"): attention.multi_head,
     (_OWN, "NhwcConv"): channels_last.convolution,
 }
 """By domain and operator, what adds the nodes, or says that the node stays as it is."""

@@ -72,6 +72,10 @@ class WritingOut:
         """A value that some node will write. Returns its name, which may be a longer one."""
         return self._building.value(name, tensor_type(dtype, shape))
 
+    def weight(self, shape: Shape, dtype: str) -> str:
+        """A constant of which only the type is known."""
+        return self._building.weight(f"{self._node.title()}/weight", tensor_type(dtype, shape))
+
     def number(self, array: Array) -> str:
         """A constant with these elements."""
         return self._building.number(f"{self._node.title()}/constant", array)

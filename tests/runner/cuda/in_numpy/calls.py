@@ -276,7 +276,9 @@ def packed_product(call: PackedProduct, operands: Mapping[str, Array]) -> Array:
         return np.stack((rows & 15, rows >> 4), axis=-1).reshape(call.n, -1).astype(np.int64)
 
     packed = numbers(operands["b"]).reshape(call.n, call.blocks, call.block)
-    zeros: Array | int = 2 ** (call.bits - 1)
+    zeros: Array | int = 0 if call.codes else 2 ** (call.bits - 1)
+    if call.codes:  # The higher bits of a byte are those of the first.
+        packed = np.array(call.codes)[packed.reshape(-1, 2)[:, ::-1].reshape(packed.shape)]
     if call.zeros:
         zeros = operands["zeros"]
         zeros = zeros if call.in_floats else numbers(zeros)[:, : call.blocks]

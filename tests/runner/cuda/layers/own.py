@@ -44,6 +44,14 @@ def packed(
     return canonical(Layer(tensors, (node,), written))
 
 
+def coded(n: int, k: int, **more: AttributeValue) -> Layer:
+    """MatMulBnb4 of three rows with n columns of k weights, which are codes of four bits."""
+    codes = Tensor("uint8", (n * k // 2,), constant=True)
+    sizes = {"K": k, "N": n, "block_size": 32}
+    tensors = floats(3, k), codes, weights(n * k // 32)
+    return single("MatMulBnb4", 1, tensors, (floats(3, n),), DOMAIN, **sizes, **more)
+
+
 ROWS, SCALE = floats(3, 5, 64), weights(64)
 
 
@@ -463,6 +471,8 @@ OWN = (
         "packed product of rows with zero points in floats": packed(
             7, 40, 128, block=64, zeros=True, in_floats=True
         ),
+        "coded product": coded(24, 96, quant_type=0),
+        "coded product of quantiles": coded(17, 64, quant_type=1),
         "packed product with bias": packed(3, 24, 64, block=64, zeros=True, bias=True),
         "packed product of eight bits": packed(2, 24, 96, bits=8),
         "packed product of eight bits with zero points": packed(2, 24, 96, bits=8, zeros=True),

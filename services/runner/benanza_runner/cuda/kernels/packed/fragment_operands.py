@@ -9,8 +9,8 @@ from benanza_runner.cuda.workspace import Workspace
 
 
 def fixed(workspace: Workspace, call: PackedProduct) -> bool:
-    """Whether the model fixes all that is laid out, and none of it has zero points in floats."""
-    return not call.in_floats and workspace.fixed.issuperset(
+    """Whether the model fixes all that is laid out, and these are integers."""
+    return call.on_integers and workspace.fixed.issuperset(
         {"b", "scales", *(["zeros"] if call.zeros else [])}
     )
 

@@ -52,9 +52,9 @@ class PackedOnTensorCores:
         call = workspace.call
         if not isinstance(call, PackedProduct) or not LEAST_ROWS <= call.m <= MOST_ROWS:
             return
-        # Rows of elements are read by eight, and zero points are integers.
+        # Rows of elements are read by eight.
         if (
-            call.in_floats
+            not call.on_integers
             or PRECISIONS[workspace.precision].bytes != 2
             or call.k % 8
             or not fits(call)

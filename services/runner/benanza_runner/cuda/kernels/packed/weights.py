@@ -26,7 +26,7 @@ def fits(call: PackedProduct) -> bool:
 
 def packing(call: PackedProduct) -> WeightPacking:
     """How the weights of a call are packed."""
-    return WeightPacking(call.bits, call.block, call.zeros, call.in_floats)
+    return WeightPacking(call.bits, call.block, call.zeros, call.in_floats, call.codes)
 
 
 def packed_operands(workspace: Workspace, call: PackedProduct) -> tuple[Any, ...]:
@@ -63,7 +63,7 @@ extern "C" __global__ void unpacking(const unsigned* __restrict__ b, const T* __
   Word values;
   #pragma unroll
   for (int i = 0; i < PER_WORD; ++i)
-    values.v[i] = store(scale * (number(read >> i * BITS & (1 << BITS) - 1) - zero));
+    values.v[i] = store(scale * (weight_of(read, i) - zero));
   if (K % PER_WORD == 0)
     *(Word*)mine = values;
   else

@@ -127,13 +127,15 @@ class _InPlace:
         """The operator, whose cache may be only as long as its window. Then what is new takes the
         place of the oldest, which reads and writes as much as where it comes behind.
         """
-        whole = replace(node, proto=_without(node.proto, (WINDOW_CACHE,)))
-        given = {attribute.name: attribute.i for attribute in node.proto.attribute}
-        total = self._graph.constants.value(node.inputs[TOTAL])
-        room = self._dims(cache)[2]
-        if not given.get(WINDOW_CACHE) or total is None:
+        is_window = any(a.name == WINDOW_CACHE and a.i for a in node.proto.attribute)
+        if not is_window or len(node.inputs) <= TOTAL:
             return node
-        if int(total.ravel()[0]) > room:
+        total = self._graph.constants.value(node.inputs[TOTAL])
+        if total is None or total.size != 1:
+            return node
+        whole = replace(node, proto=_without(node.proto, (WINDOW_CACHE,)))
+        room = self._dims(cache)[2]
+        if total.item() > room:
             name = self._named(f"{cache}/room")
             self._graph.constants.add_array(name, np.array(room, np.int32))
             whole.inputs = (*node.inputs[:TOTAL], name, *node.inputs[TOTAL + 1 :])

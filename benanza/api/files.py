@@ -168,8 +168,8 @@ def query(sql: str, *, data: ModelSource | None = None) -> "DataFrame":
     """What a SQL query of the store returns, as a data frame of pandas.
 
     The query only reads, as `benanza sql` does. It needs the extra `pandas` and, unless
-    `BENANZA_CLICKHOUSE` names a server, `sql`. Raises `BenanzaError` for an invalid argument, if the
-    statement writes or is wrong, where nothing is known yet, and without these extras.
+    `BENANZA_CLICKHOUSE` names a server, `sql`. Raises `BenanzaError` for an invalid argument, if
+    the statement writes or is wrong, where nothing is known yet, and without these extras.
     """
     from benanza.querying.statement import query_frame
 

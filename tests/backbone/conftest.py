@@ -11,7 +11,6 @@ from benanza_backbone.clickhouse.connection import parse_address
 from benanza_backbone.clickhouse.store import Store
 from tests.shared import copied, made_once
 
-
 _opened = Store.open
 
 

@@ -37,8 +37,8 @@ NEEDS_ENGINE = (
 _NOTHING_COMPILED = dict.fromkeys(
     ("compile_expressions", "compile_aggregate_expressions", "compile_sort_description"), 0
 )
-"""The engine would compile a query's expressions to machine code, which takes longer than to compute
-them for the few rows of a folder.
+"""The engine would compile a query's expressions to machine code. For the few rows of a folder that
+takes longer than to compute them.
 """
 
 _FORMS = "chdb:///folder or clickhouse://user:password@host:8123/database (clickhouses:// for TLS)"

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from benanza_backbone.clickhouse.connection import parse_address
 from benanza_backbone.clickhouse.store import Store
 from tests.shared import copied, made_once
 
-_opened = Store.open
+_opened: Any = Store.open
 
 
 def copy_empty_store(folder: Path) -> str:
@@ -27,15 +28,16 @@ def copy_empty_store(folder: Path) -> str:
 def new_stores_copied() -> Iterator[None]:
     """Whoever opens a store in this process, in a folder that isn't there, opens such a copy."""
 
-    def opened(dsn: str, *, migrates: bool = True) -> Store:
+    def opened(cls: type[Store], dsn: str, *, migrates: bool = True) -> Store:
         folder = parse_address(dsn).folder
         # Where there is no folder to put it in, opening says so.
         if migrates and folder and not folder.exists() and os.access(folder.parent, os.W_OK):
             copy_empty_store(folder)
-        return _opened(dsn, migrates=migrates)
+        store: Store = _opened.__func__(cls, dsn, migrates=migrates)
+        return store
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Store, "open", opened)
+        patch.setattr(Store, "open", classmethod(opened))
         yield
 
 

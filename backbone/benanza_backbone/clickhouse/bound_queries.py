@@ -98,7 +98,7 @@ WHERE (
     AND {accounting:String} IN ('', accounting)
 ORDER BY
     model, batch, mapKeys(bound.dims), mapValues(bound.dims), bound.model_id,
-    system, runtime, precision, accounting, fusion
+    system, runtime, precision, accounting, fusion, system_id
 """
 )
 """Rows of `ModelBound` without `slowed` and `beaten_by`: the bounds at the time `at`, of `models`

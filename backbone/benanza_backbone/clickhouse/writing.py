@@ -169,10 +169,11 @@ def _apart(events: Sequence[AnyEvent]) -> Iterator[Sequence[AnyEvent]]:
     begin = 0
     known: dict[str, str] = {}
     for place, event in enumerate(events):
-        if isinstance(event, CheckpointIngested):
-            if known.setdefault(event.model_id, event.architecture_id) != event.architecture_id:
-                yield events[begin:place]
-                begin, known = place, {event.model_id: event.architecture_id}
+        if not isinstance(event, CheckpointIngested):
+            continue
+        if known.setdefault(event.model_id, event.architecture_id) != event.architecture_id:
+            yield events[begin:place]
+            begin, known = place, {event.model_id: event.architecture_id}
     yield events[begin:]
 
 

@@ -163,17 +163,19 @@ class EventWriter:
 
 
 def _apart(events: Sequence[AnyEvent]) -> Iterator[Sequence[AnyEvent]]:
-    """The events, cut before each that gives a model another architecture than one before it: rows
-    that are written at once have the same time, which says what a model has now.
+    """The events, cut before each that gives a model another architecture than one before it, or
+    other names of layers: rows that are written at once have the same time, which says what a model
+    has now.
     """
     begin = 0
-    known: dict[str, str] = {}
+    known: dict[str, tuple[str, Sequence[str]]] = {}
     for place, event in enumerate(events):
         if not isinstance(event, CheckpointIngested):
             continue
-        if known.setdefault(event.model_id, event.architecture_id) != event.architecture_id:
+        has = event.architecture_id, event.layer_names
+        if known.setdefault(event.model_id, has) != has:
             yield events[begin:place]
-            begin, known = place, {event.model_id: event.architecture_id}
+            begin, known = place, {event.model_id: has}
     yield events[begin:]
 
 

@@ -120,8 +120,8 @@ def test_a_failure_is_all_there_is() -> None:
 
 def test_what_is_repeated_says_its_spread() -> None:
     runs = []
-    for per_s in (100.0, 102.5, 101.0):
-        measured = msgspec.structs.replace(MEASURED, per_s=per_s)
+    for throughput in (100.0, 102.5, 101.0):
+        measured = msgspec.structs.replace(MEASURED, per_s=throughput)
         evaluation = msgspec.structs.replace(EVALUATION, measured=measured)
         runs.append(msgspec.structs.replace(FOUND, evaluation=evaluation))
     failed = msgspec.structs.replace(EVALUATION, measured=None, failure="no memory")

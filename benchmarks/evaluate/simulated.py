@@ -1,21 +1,26 @@
 """The simulated server beside the real one, at ten loads that are drawn by a seed:
 
     python -m benchmarks.evaluate.simulated zoo:squeezenet --seed 1 --duration 10
+    python -m benchmarks.evaluate.simulated sleeping --seed 1 --duration 10
 
-It needs the extra `evaluate`, and a machine that does nothing else. Loads are shares of the
-throughput without load, from 10 % to 95 %: a seed that nobody tried gives loads that nobody knew.
-Each load runs twice, with the same requests at the same times, and before, between and after that
-the server is watched at other rates, of which alone the simulation knows. How far the two runs are
-apart at the 99th percentile says what no prediction can be better than. What is printed is a table,
-with what times without load predict beside it, and how many of the ten are predicted within a
-tenth of the two runs' mean.
+It needs the extra `evaluate`, and for a model a machine that does nothing else; `sleeping` is one
+that sleeps, whose batches take the same times under load. Loads are shares of the throughput
+without load, from 10 % to 95 %: a seed that nobody tried gives loads that nobody knew. Each load
+runs twice, with the same requests at the same times, and before, between and after that the server
+is watched at other rates, of which alone the simulation knows. How far the two runs are apart at
+the 99th percentile says what no prediction can be better than. What is printed is a table, with
+what times without load predict beside it, and how many of the ten are predicted within a tenth of
+the two runs' mean.
 """
 
 import argparse
+import time
+from collections.abc import Sequence
 from statistics import mean
 
 import numpy as np
 
+from benanza.evaluating.batches import BatchedModel, LoadedModel
 from benanza.evaluating.loading import batch_sizes, load_sizes
 from benanza.evaluating.pipeline import Pipeline, service_times
 from benanza.evaluating.request import EvaluationRequest
@@ -23,14 +28,19 @@ from benanza.evaluating.samples import MadeUpSamples
 from benanza.evaluating.server.serving import Server
 from benanza.evaluating.server.under_load import times_alone
 from benanza.profiling.framework import configuration_named, framework_named
+from benanza.profiling.whole_model import Arrays
 from benanza.publishing.fetched_once import FetchedOnce
 from benanza_ingest.limits import Limits
+from benanza_runner.arrays import Array
 
 LOADS = 10
 LEAST, MOST = 0.1, 0.95
 NEAR = 0.1
 SERVICE_S = 2.0
 NO_LIMIT_US = 1e9
+
+SLEEPING = "sleeping"
+LEAST_SLEEP_S, SAMPLE_SLEEP_S = 0.006, 0.004
 
 HEAD = (
     "| load | requests/s | p99 ms | again | apart | simulated | off | by times without load |\n"
@@ -96,6 +106,9 @@ def main() -> None:
 
 def _loaded(request: EvaluationRequest) -> Pipeline:
     """The model at its batch sizes, with inputs that are made up."""
+    if request.model == SLEEPING:
+        model = BatchedModel([_sleeping(size) for size in batch_sizes(request.max_batch)])
+        return Pipeline(model, MadeUpSamples(model.at(1).inputs))
     limits = Limits()
     framework = framework_named(request.framework)
     loaded = load_sizes(
@@ -108,6 +121,14 @@ def _loaded(request: EvaluationRequest) -> Pipeline:
         limits,
     )
     return Pipeline(loaded.model, MadeUpSamples(loaded.model.at(1).inputs))
+
+
+def _sleeping(size: int) -> LoadedModel:
+    def run(inputs: Arrays) -> Sequence[Array]:
+        time.sleep(LEAST_SLEEP_S + size * SAMPLE_SLEEP_S)
+        return tuple(inputs.values())
+
+    return LoadedModel(size, run, {"x": np.zeros((size, 1))})
 
 
 if __name__ == "__main__":

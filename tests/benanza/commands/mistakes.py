@@ -48,6 +48,7 @@ MISTAKES: tuple[tuple[str, str], ...] = (
     ("generation x --rate 3 --prompt-length 64-2", "from 1 on"),
     ("layers --limit 0", "--limit"),
     ("evaluate x --rate inf", "no finite number"),
+    ("evaluate x --repeat 0", "--repeat"),
     ("evaluations wait x --timeout nan", "no finite number"),
     ("gate x --max-ratio nan", "no finite number"),
     ("completion tcsh", "bash"),

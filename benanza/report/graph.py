@@ -1,10 +1,10 @@
 """The graph of a bound's calls as boxes and arrows, which the page lays out from top to bottom."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import networkx
 
+from benanza.looking.calls.dataflow import read_between
 from benanza.render.table import printable, shortened
 from benanza.report.blocks import Block, repeated_blocks
 from benanza.report.content import ReportedBound
@@ -52,18 +52,9 @@ def graph(reported: ReportedBound) -> CallGraph:
 
     Layers that are in no call, such as views, aren't drawn: what they lead to is.
     """
-    of_layer = {
-        position: number
-        for number, call in enumerate(reported.calls)
-        for position in call.positions
-    }
     calls = networkx.DiGraph()
     calls.add_nodes_from(range(len(reported.calls)))
-    calls.add_edges_from(
-        (of_layer[source], of_layer[target])
-        for source, target in _without_views(reported, of_layer)
-        if of_layer[source] != of_layer[target]
-    )
+    calls.add_edges_from(read_between(reported.calls, reported.edges))
     slowest_us = max(map(took, reported.calls), default=0.0)
     boxes = tuple(
         Box(
@@ -110,13 +101,3 @@ def _skips(calls: networkx.DiGraph) -> tuple[set[tuple[int, int]], int]:
         if rank[target] > rank[source] + 1 and calls.out_degree(source) > 1
     }
     return skips, sum(rank[target] - rank[source] for source, target in skips)
-
-
-def _without_views(reported: ReportedBound, of_layer: dict[int, int]) -> Sequence[tuple[int, int]]:
-    """Edges between layers that are in calls. One that leads through layers in none is one edge."""
-    layers = networkx.DiGraph(reported.edges)
-    for position in [layer for layer in layers if layer not in of_layer]:
-        before, after = list(layers.predecessors(position)), list(layers.successors(position))
-        layers.remove_node(position)
-        layers.add_edges_from((source, target) for source in before for target in after)
-    return list(layers.edges)

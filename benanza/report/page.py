@@ -19,7 +19,7 @@ from benanza.render.units import named_sizes, plural
 from benanza.report import answer, ladder, remedies, tables
 from benanza.report.content import ReportedBound
 from benanza.report.figures.flame import flame
-from benanza.report.figures.memory import held, memory
+from benanza.report.figures.memory import memory
 from benanza.report.figures.roofline import roofline
 from benanza.report.figures.timeline import timeline
 from benanza.report.graph import graph
@@ -144,7 +144,6 @@ def packed_data(
 def _of_bound(reported: ReportedBound) -> str:
     timed = reported.timed
     calls = graph(reported)
-    of_memory = held(reported, calls)
     explanation = Explanation(bound=reported.bound, calls=reported.calls)
     return packed_data(
         reported.title,
@@ -152,9 +151,9 @@ def _of_bound(reported: ReportedBound) -> str:
             "timeline": timeline(reported),
             "flame": flame(reported),
             "roofline": roofline(reported),
-            **({"memory": memory(reported, of_memory)} if of_memory else {}),
+            **({"memory": memory(reported.calls)} if reported.knows_memory else {}),
         },
-        {"calls": tables.calls_of(reported, of_memory), "runs": tables.runs_of(reported)},
+        {"calls": tables.calls_of(reported), "runs": tables.runs_of(reported)},
         graph=calls._asdict() | {"boxes": [box._asdict() for box in calls.boxes]},
         trace=msgspec.Raw(chrome_trace([timed] if timed else [], [explanation])),
     )

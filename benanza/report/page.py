@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import plotly.graph_objects as go
@@ -21,6 +22,7 @@ from benanza.report.content import ReportedBound
 from benanza.report.figures.flame import flame
 from benanza.report.figures.memory import memory
 from benanza.report.figures.roofline import roofline
+from benanza.report.figures.style import hover
 from benanza.report.figures.timeline import timeline
 from benanza.report.graph import graph
 from benanza.report.kinds import COLOURS
@@ -42,6 +44,9 @@ LIMITS: dict[Limit, str] = {
     "latency": "calls one after the other",
 }
 """What the ceilings are called."""
+
+DIGITS = 7
+"""More than any measurement has."""
 
 ANSWERED = 3
 """Of so many bounds the answers stand at the top; of more, one sentence."""
@@ -111,9 +116,12 @@ def _dagre() -> str:
     return f"/*\n{text}*/\n{code}"
 
 
-def packed(text: str) -> str:
-    """What a page unpacks with `DecompressionStream`: a text compressed by gzip, in base64."""
-    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
+def packed(text: str) -> Markup:
+    """What a page unpacks: a text compressed by gzip, in Base85 with a comma in place of the `<`,
+    with which HTML might begin.
+    """
+    compressed = gzip.compress(text.encode(), 9, mtime=0)
+    return Markup(base64.b85encode(compressed).decode().replace("<", ","))
 
 
 def _file(name: str) -> Markup:
@@ -125,23 +133,35 @@ def packed_data(
     drawn: Mapping[str, go.Figure],
     shown: Mapping[str, tables.SortedTable],
     **more: object,
-) -> str:
+) -> Markup:
     """What the page draws of a part once a reader opens it: figures and tables by their names.
     Files that a reader saves begin with `name`.
     """
     data = {
         "name": name,
-        "figures": {each: msgspec.Raw(of.to_json().encode()) for each, of in drawn.items()},
+        "figures": {each: msgspec.json.decode(of.to_json()) for each, of in drawn.items()},
         "tables": {
             each: of._asdict() | {"columns": [column._asdict() for column in of.columns]}
             for each, of in shown.items()
         },
         **more,
     }
-    return packed(msgspec.json.encode(data).decode())
+    return packed(msgspec.json.encode(_rounded(data)).decode())
 
 
-def _of_bound(reported: ReportedBound) -> str:
+def _rounded(value: Any) -> Any:
+    """The same with numbers to `DIGITS`: all of them would be a fifth of the data."""
+    match value:
+        case float():
+            return float(f"{value:.{DIGITS}g}")
+        case list() | tuple():
+            return [_rounded(each) for each in value]
+        case dict():
+            return {key: _rounded(each) for key, each in value.items()}
+    return value
+
+
+def _of_bound(reported: ReportedBound) -> Markup:
     timed = reported.timed
     calls = graph(reported)
     explanation = Explanation(bound=reported.bound, calls=reported.calls)
@@ -155,7 +175,8 @@ def _of_bound(reported: ReportedBound) -> str:
         },
         {"calls": tables.calls_of(reported), "runs": tables.runs_of(reported)},
         graph=calls._asdict() | {"boxes": [box._asdict() for box in calls.boxes]},
-        trace=msgspec.Raw(chrome_trace([timed] if timed else [], [explanation])),
+        trace=msgspec.json.decode(chrome_trace([timed] if timed else [], [explanation])),
+        hovers=list(map(hover, reported.calls)),
     )
 
 

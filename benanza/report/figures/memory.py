@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from benanza.render.units import amount
-from benanza.report.figures.style import BOUND, FRAMEWORK, hover, styled, took
+from benanza.report.figures.style import BOUND, FRAMEWORK, styled, took
 from benanza.results.explain import ExplainedCall
 
 
@@ -31,8 +31,7 @@ def memory(calls: Sequence[ExplainedCall]) -> go.Figure:
             fill="tozeroy",
             customdata=list(range(len(calls))),
             hovertext=[
-                f"{hover(call)}<br>{amount(size, 'B')} of {name.split()[0].rstrip(':')}"
-                for call, size in zip(calls, held_bytes, strict=True)
+                f"{amount(size, 'B')} of {name.split()[0].rstrip(':')}" for size in held_bytes
             ],
             hoverinfo="text",
         )

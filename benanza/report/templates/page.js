@@ -1,9 +1,27 @@
 // What the page holds is compressed: it is unpacked where a reader opens a part.
 async function unpacked(name) {
-  const packed = atob(document.getElementById(`packed-${name}`).textContent);
-  const bytes = Uint8Array.from(packed, (character) => character.charCodeAt(0));
+  const bytes = fromBase85(document.getElementById(`packed-${name}`).textContent.trim());
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Response(stream).text();
+}
+
+// RFC 1924's digits, with a comma in place of what tags begin with.
+const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;,=>?@^_`{|}~";
+const VALUES = new Uint8Array(128);
+[...DIGITS].forEach((digit, value) => { VALUES[digit.charCodeAt(0)] = value; });
+
+// Five digits are four bytes; the last ones may be fewer.
+function fromBase85(text) {
+  const lacking = (5 - (text.length % 5)) % 5;
+  const digits = text + "~".repeat(lacking);
+  const bytes = new Uint8Array((digits.length / 5) * 4);
+  const words = new DataView(bytes.buffer);
+  for (let at = 0; at < digits.length; at += 5) {
+    let word = 0;
+    for (let nth = at; nth < at + 5; nth += 1) word = word * 85 + VALUES[digits.charCodeAt(nth)];
+    words.setUint32((at / 5) * 4, word);
+  }
+  return bytes.subarray(0, bytes.length - lacking);
 }
 
 const loaded = {};
@@ -74,6 +92,16 @@ function moveInTime(drawn) {
   }, { passive: false });
 }
 
+// What is said of a call is the same in all figures: it is there once, by the call's number.
+function withHovers(figure, hovers) {
+  for (const trace of figure.data) {
+    if (!trace.customdata) continue;
+    trace.hovertext = trace.customdata.map((number, at) =>
+      [hovers[number], trace.hovertext?.[at]].filter(Boolean).join("<br>"));
+  }
+  return figure;
+}
+
 async function drawFigure(place, figure, name, showCall) {
   await library("plotly");
   const drawn = place.querySelector(".drawn");
@@ -112,7 +140,8 @@ async function open(place) {
   }
   for (const each of place.querySelectorAll("[data-figure]")) {
     const name = each.dataset.figure;
-    await drawFigure(each, data.figures[name], fileName(data.name, name), showCall);
+    const figure = withHovers(data.figures[name], data.hovers ?? []);
+    await drawFigure(each, figure, fileName(data.name, name), showCall);
   }
   for (const each of place.querySelectorAll("[data-graph]")) {
     await library("dagre");

@@ -30,22 +30,34 @@ from benanza_schemas.events import System
 from benanza_schemas.layer import Precision
 
 
+class ReportedNode(NamedTuple):
+    """A node of a model: its operator and name, and the fingerprint of its layer, empty for one
+    that was skipped.
+    """
+
+    op: str
+    name: str
+    fingerprint: str
+
+
 class ReportedBound(NamedTuple):
     """A bound with all that a report says of it. No other one in the report has its `title`.
 
     `file` is the SHA-256 of the model's file.
-    `calls` are in an order in which they can run. `edges` lead between positions of layers.
+    `calls` are in an order in which they can run. `nodes` are the model's layers by position, and
+    `edges` lead between positions.
     `ceilings` are the system's highest rates, None where they aren't known. `measured` is when
     the first and the last of its calls were measured. `runs` are the newest runs by frameworks on
     the same device, with advice, the fastest first. `at_precisions` are the model's whole
     bounds at other precisions on the same system, in microseconds. `forms` are those of the calls
-    by fingerprint; of a call that has none, it isn't known.
+    and the nodes by fingerprint; of what has none, it isn't known.
     """
 
     title: str
     file: str
     bound: ModelBound
     calls: tuple[ExplainedCall, ...]
+    nodes: tuple[ReportedNode, ...]
     edges: tuple[tuple[int, int], ...]
     ceilings: PlatformCeilings | None
     system: System
@@ -170,6 +182,10 @@ def _reported(
     bound = stored.bound
     calls = sorted(explained(stored, forms).calls, key=lambda call: call.order)
     used = {call.fingerprint for call in calls}
+    model = stored.model
+    of_layers = [(model.summaries[use.summary], use.name) for use in model.layers]
+    nodes = tuple(ReportedNode(of.op, name, of.fingerprint) for of, name in of_layers)
+    shown = used.union(node.fingerprint for node in nodes)
     times = [
         measurement.measured_at
         for measurement in stored.measurements
@@ -182,6 +198,7 @@ def _reported(
         file=stored.model.sha256,
         bound=bound,
         calls=tuple(calls),
+        nodes=nodes,
         edges=stored.model.edges,
         ceilings=stored.ceilings(),
         system=stored.system.system,
@@ -189,5 +206,5 @@ def _reported(
         what_ifs=what_ifs_of(stored, ()).what_ifs,
         at_precisions=_at_precisions(bound, known),
         runs=tuple(sorted(runs, key=lambda run: run.profile.us or 0.0)),
-        forms={each: forms[each] for each in sorted(used & forms.keys())},
+        forms={each: forms[each] for each in sorted(shown & forms.keys())},
     )

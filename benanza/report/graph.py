@@ -21,8 +21,8 @@ LABEL = 25
 
 
 class Box(NamedTuple):
-    """A call in the graph. `call` is its number in the table; `names` is what a search looks in;
-    `heat` is its time as a share of that of the slowest call.
+    """A call in the graph. `call` is its number in the table, `positions` are those of its nodes;
+    `names` is what a search looks in; `heat` is its time as a share of that of the slowest call.
     """
 
     call: int
@@ -31,6 +31,7 @@ class Box(NamedTuple):
     heat: float
     critical: bool
     names: str
+    positions: tuple[int, ...]
 
 
 class CallGraph(NamedTuple):
@@ -64,6 +65,7 @@ def graph(reported: ReportedBound) -> CallGraph:
             heat=took(call) / slowest_us if slowest_us else 0.0,
             critical=call.critical,
             names=" ".join((call.op, call.library, *map(shortened, call.layers))),
+            positions=tuple(sorted(call.positions)),
         )
         for number, call in enumerate(reported.calls)
     )

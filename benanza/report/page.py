@@ -26,6 +26,7 @@ from benanza.report.figures.style import hover
 from benanza.report.figures.timeline import timeline
 from benanza.report.graph import graph
 from benanza.report.kinds import COLOURS
+from benanza.report.nodes import nodes_of
 from benanza.report.sweeps import figures_of, sweeps_of
 from benanza.report.terms import TERMS, anchor
 from benanza.results.explain import Explanation
@@ -66,6 +67,10 @@ def page(
         for number, (title, drawn) in enumerate(sweeps)
     }
     data |= {f"bound-{number}": _of_bound(of) for number, of in enumerate(bounds) if of.known}
+    models = list(dict.fromkeys(of.bound.model_id for of in bounds if of.known))
+    for number, model_id in enumerate(models):
+        nodes = nodes_of(next(of for of in bounds if of.bound.model_id == model_id))
+        data[f"nodes-{number}"] = packed(msgspec.json.encode(nodes._asdict()).decode())
     few = len(bounds) <= ANSWERED
     return rendered(
         "report.html.jinja",
@@ -76,6 +81,7 @@ def page(
         answered=bounds if few else (),
         bounds=bounds,
         numbers={reported.title: number for number, reported in enumerate(bounds)},
+        nodes={model_id: number for number, model_id in enumerate(models)},
         contents=tables.contents(bounds),
         sweeps=sweeps,
         facts={reported.title: _facts(reported, price_per_hour) for reported in bounds},
@@ -95,7 +101,7 @@ def rendered(template: str, at: datetime | None, **context: object) -> str:
     return environment.get_template(template).render(
         **context,
         style=_file("style.css"),
-        script=Markup("\n").join(map(_file, ("page.js", "table.js", "graph.js"))),
+        script=Markup("\n").join(map(_file, ("page.js", "table.js", "graph.js", "nodes.js"))),
         scripts={"plotly": packed(get_plotlyjs()), "dagre": packed(_dagre())},
         version=version("benanza"),
         commit=built_from(),

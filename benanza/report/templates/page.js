@@ -130,10 +130,18 @@ async function open(place) {
   place.dataset.drawn = "soon";
   const data = JSON.parse(await unpacked(place.dataset.packed));
   const shown = {};
-  for (const each of place.querySelectorAll("[data-table]")) {
-    shown[each.dataset.table] = drawTable(each, data.tables[each.dataset.table], data.name);
-  }
   const showCall = (number) => shown.calls?.show(number);
+  const boxes = data.graph?.boxes ?? [];
+  const calls = new Map(boxes.flatMap((box) => box.positions.map((position) => [position, box.call])));
+  const nodesOfRow = ([number], cell) => {
+    const behind = element("div", { class: "graph" });
+    cell.append(behind);
+    drawNodes(behind, place.dataset.nodes, boxes[number - 1].positions, calls, showCall);
+  };
+  for (const each of place.querySelectorAll("[data-table]")) {
+    const { table } = each.dataset;
+    shown[table] = drawTable(each, data.tables[table], data.name, table === "calls" ? nodesOfRow : undefined);
+  }
   for (const button of place.querySelectorAll("[data-save=trace]")) {
     button.addEventListener("click", () =>
       save(fileName(data.name, "trace.json"), "application/json", JSON.stringify(data.trace)));

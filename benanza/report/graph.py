@@ -1,5 +1,6 @@
 """The graph of a bound's calls as boxes and arrows, which the page lays out from top to bottom."""
 
+from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 import networkx
@@ -34,18 +35,23 @@ class Box(NamedTuple):
     positions: tuple[int, ...]
 
 
-class CallGraph(NamedTuple):
-    """Boxes, and arrows between positions of boxes. An arrow that a longer way leads around, as at
-    a residual connection, is in `skips`; they are `beside` the boxes where too many would have to
-    find their way between these. `blocks` are calls that repeat and are drawn once, until a reader
-    wants all.
+class Arrows(NamedTuple):
+    """Arrows between places of boxes. One that a longer way leads around, as at a residual
+    connection, is in `skips`; they are `beside` the boxes where too many would have to find their
+    way between these. `blocks` are boxes that repeat and are drawn once, until a reader wants all.
     """
 
-    boxes: tuple[Box, ...]
     arrows: tuple[tuple[int, int], ...]
     skips: tuple[tuple[int, int], ...]
     beside: bool
     blocks: tuple[Block, ...]
+
+
+class CallGraph(NamedTuple):
+    """Boxes of calls, and the arrows between them."""
+
+    boxes: tuple[Box, ...]
+    arrows: Arrows
 
 
 def graph(reported: ReportedBound) -> CallGraph:
@@ -53,9 +59,6 @@ def graph(reported: ReportedBound) -> CallGraph:
 
     Layers that are in no call, such as views, aren't drawn: what they lead to is.
     """
-    calls = networkx.DiGraph()
-    calls.add_nodes_from(range(len(reported.calls)))
-    calls.add_edges_from(read_between(reported.calls, reported.edges))
     slowest_us = max(map(took, reported.calls), default=0.0)
     boxes = tuple(
         Box(
@@ -69,12 +72,21 @@ def graph(reported: ReportedBound) -> CallGraph:
         )
         for number, call in enumerate(reported.calls)
     )
-    skips, ranks = _skips(calls)
     prints = [call.fingerprint for call in reported.calls]
-    blocks = repeated_blocks(prints) if len(boxes) > MOST_BOXES else []
-    return CallGraph(
-        boxes,
-        tuple(edge for edge in calls.edges if edge not in skips),
+    return CallGraph(boxes, arrows_between(prints, read_between(reported.calls, reported.edges)))
+
+
+def arrows_between(boxes: Sequence[Hashable], edges: Iterable[tuple[int, int]]) -> Arrows:
+    """The arrows of a graph without circles whose boxes are told apart by these marks, with edges
+    between their places.
+    """
+    drawn = networkx.DiGraph()
+    drawn.add_nodes_from(range(len(boxes)))
+    drawn.add_edges_from(edges)
+    skips, ranks = _skips(drawn)
+    blocks = repeated_blocks(boxes) if len(boxes) > MOST_BOXES else []
+    return Arrows(
+        tuple(edge for edge in drawn.edges if edge not in skips),
         tuple(sorted(skips)),
         ranks > MOST_RANKS,
         tuple(blocks),

@@ -4,17 +4,18 @@ from typing import NamedTuple
 
 from benanza.looking.calls.forms import said
 from benanza.report.content import ReportedBound
+from benanza.report.graph import Arrows, arrows_between
 
 
 class ModelNodes(NamedTuple):
     """The nodes of a model by their positions: operator, name, and the place of what is known of it
     in `forms`, None for what is never measured, such as a view. A form has attributes, what is
-    read, constants, and what is given, each as text. `edges` lead between positions.
+    read, constants, and what is given, each as text.
     """
 
     nodes: tuple[tuple[str, str, int | None], ...]
     forms: tuple[tuple[str, str, str, str], ...]
-    edges: tuple[tuple[int, int], ...]
+    arrows: Arrows
 
 
 def nodes_of(reported: ReportedBound) -> ModelNodes:
@@ -29,4 +30,5 @@ def nodes_of(reported: ReportedBound) -> ModelNodes:
             attributes = form.attributes.removeprefix(f"{node.op} ")
             forms.append((attributes, said(form.reads), said(form.constants), said(form.gives)))
         nodes.append((node.op, node.name, places.get(node.fingerprint)))
-    return ModelNodes(tuple(nodes), tuple(forms), reported.edges)
+    marks = [(node.op, node.fingerprint) for node in reported.nodes]
+    return ModelNodes(tuple(nodes), tuple(forms), arrows_between(marks, reported.edges))

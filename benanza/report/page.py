@@ -70,7 +70,8 @@ def page(
     models = list(dict.fromkeys(of.bound.model_id for of in bounds if of.known))
     for number, model_id in enumerate(models):
         nodes = nodes_of(next(of for of in bounds if of.bound.model_id == model_id))
-        data[f"nodes-{number}"] = packed(msgspec.json.encode(nodes._asdict()).decode())
+        shown = nodes._asdict() | nodes.arrows._asdict()
+        data[f"nodes-{number}"] = packed(msgspec.json.encode(shown).decode())
     few = len(bounds) <= ANSWERED
     return rendered(
         "report.html.jinja",
@@ -180,7 +181,7 @@ def _of_bound(reported: ReportedBound) -> Markup:
             **({"memory": memory(reported.calls)} if reported.knows_memory else {}),
         },
         {"calls": tables.calls_of(reported), "runs": tables.runs_of(reported)},
-        graph=calls._asdict() | {"boxes": [box._asdict() for box in calls.boxes]},
+        graph={"boxes": [box._asdict() for box in calls.boxes], **calls.arrows._asdict()},
         trace=msgspec.json.decode(chrome_trace([timed] if timed else [], [explanation])),
         hovers=list(map(hover, reported.calls)),
     )

@@ -13,9 +13,21 @@ function ending(name) {
   return name.length > NODE_NAME ? `…${name.slice(1 - NODE_NAME)}` : name;
 }
 
-// `calls` has the number of each position's call.
-async function drawNodes(place, model, positions, calls, showCall) {
-  const { nodes, forms, edges } = await nodesOf(model);
+// The model as a graph of nodes, each as hot as its call in the graph of calls.
+async function graphOfNodes(name, graph, calls) {
+  const { nodes, arrows, skips, beside, blocks } = await nodesOf(name);
+  const boxes = nodes.map(([op, node], position) => {
+    const { call, us = 0, heat = 0, critical = false } = graph.boxes[calls.get(position)] ?? {};
+    return { call, us, heat, critical, position, label: op, note: ending(node), names: `${op} ${node}` };
+  });
+  return { boxes, arrows, skips, beside, blocks };
+}
+
+// `calls` has the number of each position's call; `chosen` is the position of the node that a reader
+// asked for, if it is one.
+async function drawNodes(place, model, positions, calls, showCall, chosen) {
+  const { nodes, forms, arrows, skips } = await nodesOf(model);
+  const edges = [...arrows, ...skips].sort(([one, to], [other, last]) => one - other || to - last);
   const within = new Set(positions);
   const about = element("div", { class: "about", role: "status" });
 
@@ -25,7 +37,7 @@ async function drawNodes(place, model, positions, calls, showCall) {
       const call = calls.get(position);
       if (call === undefined || within.has(position)) return [nth ? ", " : "", `${op} ${name}`];
       const button = element("button", { type: "button" }, `${op} ${name}`);
-      button.addEventListener("click", () => showCall(call));
+      button.addEventListener("click", () => showCall(call, position));
       return [nth ? " " : "", button];
     });
     return parts.length ? parts : [UNKNOWN];
@@ -53,7 +65,8 @@ async function drawNodes(place, model, positions, calls, showCall) {
     place.append(element("h4", {}, "Its node"));
   }
   place.append(about);
-  describe(positions[0]);
+  describe(chosen ?? positions[0]);
+  if (chosen !== undefined) place.scrollIntoView({ block: "center" });
 
   function nodeGraph() {
     const layout = new dagre.graphlib.Graph();

@@ -130,13 +130,18 @@ async function open(place) {
   place.dataset.drawn = "soon";
   const data = JSON.parse(await unpacked(place.dataset.packed));
   const shown = {};
-  const showCall = (number) => shown.calls?.show(number);
+  let chosen;
+  const showCall = (number, node) => {
+    chosen = node;
+    shown.calls?.show(number);
+    chosen = undefined;
+  };
   const boxes = data.graph?.boxes ?? [];
   const calls = new Map(boxes.flatMap((box) => box.positions.map((position) => [position, box.call])));
   const nodesOfRow = ([number], cell) => {
     const behind = element("div", { class: "graph" });
     cell.append(behind);
-    drawNodes(behind, place.dataset.nodes, boxes[number - 1].positions, calls, showCall);
+    drawNodes(behind, place.dataset.nodes, boxes[number - 1].positions, calls, showCall, chosen);
   };
   for (const each of place.querySelectorAll("[data-table]")) {
     const { table } = each.dataset;
@@ -153,7 +158,8 @@ async function open(place) {
   }
   for (const each of place.querySelectorAll("[data-graph]")) {
     await library("dagre");
-    drawGraph(each, data.graph, data.tables.calls, showCall);
+    const graphOfAll = () => graphOfNodes(place.dataset.nodes, data.graph, calls);
+    drawGraph(each, data.graph, data.tables.calls, showCall, graphOfAll);
   }
   place.dataset.drawn = "yes";
 }

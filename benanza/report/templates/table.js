@@ -137,6 +137,7 @@ function drawTable(place, table, title, more = () => {}) {
       const made = rows[number];
       body.querySelectorAll(".found").forEach((line) => line.classList.remove("found"));
       made.line.classList.add("found");
+      toggle(made, false);
       toggle(made, true);
       made.line.scrollIntoView({ block: "center" });
       made.line.querySelector(".open").focus({ preventScroll: true });

@@ -17,6 +17,7 @@ from benanza.report.figures.flame import flame_nodes
 from benanza.report.graph import graph
 from benanza.report.kinds import kind_of_call
 from benanza.report.ladder import ladder
+from benanza.report.nodes import nodes_of
 from benanza.report.page import page
 from benanza.report.remedies import about, of_choices
 from benanza.report.tables import calls_of
@@ -171,10 +172,25 @@ def test_the_graph_has_every_call_and_tells_ways_around(bounds: Sequence[Reporte
     drawn = graph(bounds[0])
     assert [box.call for box in drawn.boxes] == list(range(len(bounds[0].calls)))
     assert max(drawn.boxes, key=lambda box: box.us).heat == 1
-    assert not set(drawn.arrows) & set(drawn.skips)
-    assert {number for edge in (*drawn.arrows, *drawn.skips) for number in edge} == set(
-        range(len(drawn.boxes))
-    )
+    arrows, skips = drawn.arrows.arrows, drawn.arrows.skips
+    assert not set(arrows) & set(skips)
+    assert {number for edge in (*arrows, *skips) for number in edge} == set(range(len(drawn.boxes)))
+
+
+def test_every_node_is_there_with_what_it_reads_and_gives(bounds: Sequence[ReportedBound]) -> None:
+    found = nodes_of(bounds[0])
+    layers = inspect("zoo:squeezenet").layers
+    assert [(op, name) for op, name, _ in found.nodes] == [(of.op, of.name) for of in layers]
+    positions = [position for box in graph(bounds[0]).boxes for position in box.positions]
+    assert len(positions) == len(set(positions)) > 50
+    place = found.nodes[0][2]
+    assert place is not None
+    attributes, reads, constants, gives = found.forms[place]
+    assert "kernel_shape [3, 3]" in attributes
+    assert not attributes.startswith("Conv")
+    assert reads == "float32 1×3×224×224"
+    assert constants == "float32 64×3×3×3, float32 64"
+    assert gives == "float32 1×64×111×111"
 
 
 @pytest.mark.parametrize(
@@ -200,7 +216,7 @@ def test_memory_holds_what_is_still_to_be_read(bounds: Sequence[ReportedBound]) 
     weights = inspect("zoo:squeezenet").layers
     known = sum(call.constant_bytes or 0 for call in reported.calls)
     assert known == 2 * sum(layer.parameters for layer in weights)
-    arrows = {*calls.arrows, *calls.skips}
+    arrows = {*calls.arrows.arrows, *calls.arrows.skips}
     gives = [
         sum(2 * prod(tensor.shape) for tensor in reported.forms[call.fingerprint].gives)
         for call in reported.calls

@@ -14,11 +14,11 @@ FIRST = 4
 
 
 class Figures(NamedTuple):
-    """Of `count` numbers, the `finite` ones' least, greatest, mean and standard deviation, which
+    """Of `total` numbers, the `finite` ones' least, greatest, mean and standard deviation, which
     are None where none is; how many are zero; and the first ones.
     """
 
-    count: int
+    total: int
     finite: int
     least: Number | None
     greatest: Number | None
@@ -35,13 +35,13 @@ def figures_of(parts: Iterable[npt.NDArray[Any]]) -> Figures:
     a Pairwise Algorithm for Computing Sample Variances", 1979), which loses no digits to a mean
     that is far from zero.
     """
-    count = finite = zeros = 0
+    total = finite = zeros = 0
     mean = squares = 0.0
     ends: list[Number] = []
     first: list[Number] = []
     for part in parts:
         numbers = part.astype(np.float64)
-        count += len(numbers)
+        total += len(numbers)
         zeros += len(numbers) - int(np.count_nonzero(numbers))
         # Integers of 64 bits may lose digits as floats.
         exact = part if part.dtype.kind in "iu" else numbers
@@ -61,7 +61,7 @@ def figures_of(parts: Iterable[npt.NDArray[Any]]) -> Figures:
         finite = together
     deviation = math.sqrt(squares / finite) if finite and squares < math.inf else None
     return Figures(
-        count,
+        total,
         finite,
         min(ends, default=None),
         max(ends, default=None),

@@ -83,8 +83,8 @@ def _dense(tensor: TensorProto, folder: Path | None) -> InspectedWeight:
         max=figures.greatest,
         mean=figures.mean,
         std=figures.deviation,
-        zero_share=figures.zeros / figures.count if figures.count else None,
-        not_finite=figures.count - figures.finite,
+        zero_share=figures.zeros / figures.total if figures.total else None,
+        not_finite=figures.total - figures.finite,
         values=tuple(map(_plain, figures.first)),
     )
 

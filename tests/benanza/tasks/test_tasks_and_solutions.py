@@ -85,7 +85,7 @@ def test_what_takes_its_speed_of_light_is_no_task(
     """A faster kernel would be refused, and it would be listed with nothing to gain."""
 
     def at_light(bound: StoredBound) -> Explanation:
-        found = explained(bound)
+        found = explained(bound, {})
         calls = tuple(msgspec.structs.replace(each, roofline_us=each.us) for each in found.calls)
         return msgspec.structs.replace(found, calls=calls)
 

@@ -84,7 +84,7 @@ def test_what_is_not_finite_is_counted_apart() -> None:
         np.array([1e9 + 4], np.float32),
     ]
     found = figures_of(parts)
-    assert (found.count, found.finite, found.zeros) == (5, 3, 0)
+    assert (found.total, found.finite, found.zeros) == (5, 3, 0)
     assert (found.least, found.greatest) == (1e9, 1e9 + 2)
     # In float32 the last one is 1e9.
     assert found.deviation == pytest.approx(np.std([0, 2, 0]), rel=1e-6)
@@ -127,7 +127,10 @@ def external(location: str) -> TensorProto:
         (TensorProto(name="w", data_type=1, dims=[4], raw_data=b"1234"), "holds 4 of its 16 bytes"),
         (TensorProto(name="w", data_type=1, dims=[4]), "doesn't hold its 4 values"),
         (TensorProto(name="w", data_type=99, dims=[4]), "none of ONNX"),
-        (helper.make_tensor("w", TensorProto.STRING, [1], [b"x"]), "texts"),
+        (
+            TensorProto(name="w", data_type=TensorProto.STRING, dims=[1], string_data=[b"x"]),
+            "texts",
+        ),
         (numpy_helper.from_array(np.array([1j]), "w"), "no order"),
     ],
 )

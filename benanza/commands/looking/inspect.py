@@ -42,7 +42,7 @@ def inspect(
     weights: bool,
     output: Format,
 ) -> None:
-    """The layers of MODEL, and what each computes; or what its weights hold.
+    """The layers of MODEL, or what its weights hold.
 
     MODEL is a path, a file:, http:, https: or s3: address, or zoo:NAME. If all layers are skipped,
     it ends with status 3; and with --weights, if the values of none can be had.

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from benanza.from_log.store import ANSWERS, LogStore
 from benanza.looking import model_ids
+from benanza.looking.calls.forms import FORMS
 from benanza.looking.without_bound import models_without_bound
-from benanza.report.forms import FORMS
 from benanza.request import BoundPolicy
 from benanza_backbone.clickhouse import queries
 from benanza_backbone.clickhouse.stored_events import (

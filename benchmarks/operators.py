@@ -13,7 +13,7 @@ HEAD = """# Operators
 
 `python -m benchmarks.operators` makes this page of the table in
 `schemas/benanza_schemas/operators/`, which ingest and the GPU runner go by; a test compares them.
-Every operator of ONNX and of ONNX Runtime is here.
+Every operator of the pinned versions of ONNX and ONNX Runtime is here.
 
 - *Operations* are those for each element of the first result. *Formula*: they follow from more than
   that; `services/ingest/benanza_ingest/layering/costs.py` and `onnxruntime_flops.py` count them.

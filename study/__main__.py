@@ -42,8 +42,8 @@ TITLE = """# The study
 """
 
 BEGIN = """
-What holds over all models that `benanza zoo --all` lists. It says nothing of other models. `python
--m study > docs/results/study.md` writes this page.
+What holds over all models that `benanza zoo --all` lists but its decoders. It says nothing of
+other models. `python -m study > docs/results/study.md` writes this page.
 """
 
 BOUNDS = """

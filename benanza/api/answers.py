@@ -29,8 +29,8 @@ def explain(
     """Where the time of a model's known bounds goes: the calls that they add up.
 
     `model` may also be a name or an id; nothing is benchmarked. The arguments are the options of
-    `benanza explain`. Raises `BenanzaError` for one that can't be, and if no bound of the model is
-    known.
+    `benanza explain`. Raises `BenanzaError` for an invalid argument, and if no bound of the model
+    is known.
     """
     from benanza.looking.explain import known_explanations
 
@@ -116,8 +116,8 @@ def generation(
     data: ModelSource | None = None,
 ) -> Generation:
     """What the tokens take that a decoder generates, by its known bounds: times to the first and
-    for each, tokens a second and, with a price an hour, the cost of a million. With a rate, also
-    what continuous batching makes of so many requests a second; lengths are in tokens, from the
+    for each, tokens a second and, with a price an hour, the cost of a million. With a `rate`, it
+    also simulates continuous batching of so many requests a second; lengths are in tokens, from the
     least to the most.
 
     Models may also be names or ids; nothing is benchmarked. The arguments are the options of
@@ -162,7 +162,7 @@ def advise(
     remedy is worth.
 
     `model` may also be a name or an id; nothing is run. The arguments are the options of
-    `benanza advise`. Raises `BenanzaError` for one that can't be, if no bound of the model is
+    `benanza advise`. Raises `BenanzaError` for an invalid argument, if no bound of the model is
     known, and if no framework ran it.
     """
     from benanza.looking.advise import known_advice

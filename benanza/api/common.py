@@ -22,7 +22,7 @@ Values = Element | Sequence[Element]
 def bound_policy(
     precision: Precision | Sequence[Precision], fusion: bool, accounting: Accounting
 ) -> BoundPolicy:
-    """Which known bounds are meant: without a precision, those at all that were measured."""
+    """Which known bounds are meant: without a precision, those at every measured precision."""
     return BoundPolicy(
         precisions=arguments.precisions("precision", precision) if precision else (),
         fusion=arguments.switch("fusion", fusion),

@@ -35,8 +35,8 @@ def inspect(
 
     `batch` None means the model's own batch size, and 1 where it leaves that open; `dims`
     gives named dimensions their sizes, `values` small inputs their elements, as in `{"sr": 16000}`.
-    With `quantised` weights of that type, and split over `tensor_parallel` GPUs.
-    Raises `BenanzaError` for an argument that can't be, and if the model can't be fetched, is none,
+    `quantised` and `tensor_parallel` derive the model with such weights, split over so many GPUs.
+    Raises `BenanzaError` for an invalid argument, and if the model can't be fetched, isn't valid,
     or is larger than the limits.
     """
     from benanza.looking.inspect import inspect_model
@@ -67,8 +67,8 @@ def publish(
     """Publishes models to the services: to the Kafka that `BENANZA_KAFKA` names.
 
     Without it, into the embedded log of the folder `data` (by default that of `BENANZA_DATA`).
-    A model may also be a folder or the listing of a zoo; the arguments are the options of
-    `benanza publish`. Raises `BenanzaError` for one that can't be, before anything is done, and
+    `models` may also be folders or the listings of zoos; the arguments are the options of
+    `benanza publish`. Raises `BenanzaError` for an invalid argument, before anything is done, and
     if any model can't be published; the others are.
     """
     from benanza.publishing.publish import PublishRequest
@@ -101,8 +101,8 @@ def trace(
 
     `file` is a trace of PyTorch's or ONNX Runtime's profiler, or a report of Nsight Systems as
     SQLite. With `publish` its operators are published as a model, so that their layers are
-    measured. A report was run at `precision`: it has shapes without types. Raises `BenanzaError`
-    for an argument that can't be, and if the file is no trace.
+    measured. `precision` is that of the run of such a report, which has shapes without types.
+    Raises `BenanzaError` for an invalid argument, and if the file isn't a trace.
     """
     from benanza.tracing.answer import trace_answer
 
@@ -120,7 +120,7 @@ def import_recording(file: str | os.PathLike[str], *, data: ModelSource | None =
     """Imports measurements that were recorded on another system.
 
     Bounds of published models follow from them at once. The arguments are those of `benanza
-    import`. Raises `BenanzaError` for one that can't be, and for a file that can't be read or is
+    import`. Raises `BenanzaError` for an invalid argument, and for a file that can't be read or is
     damaged; then nothing is imported.
     """
     from benanza.importing.import_recordings import import_recordings
@@ -146,8 +146,8 @@ def write_report(
     """Writes what is known of one or more models into one HTML file, and returns its path.
 
     A `model` may also be a name or an id; nothing is benchmarked. The arguments are the options of
-    `benanza report`, which has `--system` and `--diff` besides. Raises `BenanzaError` for one that
-    can't be, if no such bound is known, and if the file can't be written.
+    `benanza report`, which has `--system` and `--diff` besides. Raises `BenanzaError` for an
+    invalid argument, if no such bound is known, and if the file can't be written.
     """
     from benanza.report.report import report
 
@@ -165,10 +165,11 @@ def write_report(
 
 @in_turn
 def query(sql: str, *, data: ModelSource | None = None) -> "DataFrame":
-    """What a statement in SQL returns that asks the store, as a table of pandas.
+    """What a SQL query of the store returns, as a data frame of pandas.
 
-    It only reads, as `benanza sql` does. Raises `BenanzaError` for an argument that can't be, if
-    the statement writes or is wrong, where nothing is known yet, and without the extra `pandas`.
+    The query only reads, as `benanza sql` does. It needs the extra `pandas` and, unless
+    `BENANZA_CLICKHOUSE` names a server, `sql`. Raises `BenanzaError` for an invalid argument, if
+    the statement writes or is wrong, where nothing is known yet, and without these extras.
     """
     from benanza.querying.statement import query_frame
 

@@ -66,8 +66,8 @@ def bounds(
     those that are predicted for a GPU on which nothing was measured, which the file `on` describes.
 
     A `model` may also be a name or an id; nothing is benchmarked. Without a `precision`, all that
-    were measured. The arguments are the options of `benanza bounds`. Raises `BenanzaError` for one
-    that can't be, and for a model that isn't ingested.
+    were measured. The arguments are the options of `benanza bounds`. Raises `BenanzaError` for an
+    invalid argument, and for a model that isn't ingested.
     """
     from benanza.looking.bounds import known_bounds
 
@@ -100,7 +100,8 @@ def history(
 ) -> History:
     """The versions of a model's bounds, oldest first, with what moved them.
 
-    The arguments are those of `bounds`, and it raises as that does.
+    The arguments are those of `bounds`, and it raises as that does; without a ClickHouse server it
+    needs the extra `sql`.
     """
     from benanza.looking.bounds import known_history
 
@@ -122,7 +123,7 @@ def layers(
 
     A `model` may also be a name or an id; nothing is benchmarked. Without a `precision`, times are
     at all that were measured. The arguments are those of `benanza layers`. Raises `BenanzaError`
-    for one that can't be, and for a model that isn't ingested.
+    for an invalid argument, and for a model that isn't ingested.
     """
     from benanza.looking.layers import known_layers
 
@@ -133,10 +134,10 @@ def layers(
 
 @in_turn
 def status(model: ModelSource = "", *, data: ModelSource | None = None) -> Status:
-    """What is ingested and measured, of all models or of one, what waits, and who works.
+    """What is ingested and measured, of all models or of one, what waits, and which services run.
 
-    The arguments are those of `benanza status`. Raises `BenanzaError` for one that can't be, and if
-    the log can't be read.
+    The arguments are those of `benanza status`. Raises `BenanzaError` for an invalid argument, and
+    if the log can't be read.
     """
     from benanza.operating.status import NamedModel
     from benanza.operating.status import status as find_status

@@ -37,13 +37,13 @@ def lower_bound(
 ) -> LowerBounds:
     """How fast one or more models could run on this machine.
 
-    Benchmarks what was never measured here before; that takes a while, and is kept in the
-    folder `data` (by default that of `BENANZA_DATA`). The arguments are the options of
-    `benanza run`. Several sizes in `dims` are a sweep, as in `{"past": [1024, 4096]}`, and a text
-    says what follows from others, as in `{"total": "past+1"}`. With types of weights (`quantised`)
-    or numbers of GPUs (`tensor_parallel`) also what each makes of the models has its bounds. Raises
-    `BenanzaError` for an argument that can't be, before anything is done, and if any model can't be
-    fetched or ingested; what was measured by then is kept.
+    Benchmarks what was never measured here before; that takes a while, and is kept in the folder
+    `data` (by default that of `BENANZA_DATA`). The arguments are the options of `benanza run`.
+    Several sizes in `dims` are a sweep, as in `{"past": [1024, 4096]}`, and a text says what
+    follows from others, as in `{"total": "past+1"}`. `quantised` and `tensor_parallel` add the
+    bounds of the models with such weights, and split over so many GPUs. Raises `BenanzaError` for
+    an invalid argument, before anything is done, and if any model can't be fetched or ingested;
+    what was measured by then is kept.
     """
     from benanza.running.pipeline import run
 
@@ -84,7 +84,7 @@ def profile(
 
     The arguments are the options of `benanza profile`; what was found is kept in `data`. A model
     that the framework can't run is among the profiles, with its `failure`. Raises `BenanzaError`
-    for an argument that can't be, if there is no such framework, and if any model can't be read.
+    for an invalid argument, if there is no such framework, and if any model can't be read.
     """
     from benanza.profiling.profile import ProfileRequest
     from benanza.profiling.profile import profile as run_profile
@@ -127,10 +127,10 @@ def evaluate(
     seed: int = 0,
     data: ModelSource | None = None,
 ) -> EvaluatedModel:
-    """A model in a framework under the load of a scenario of MLPerf's LoadGen, beside its bound.
+    """Runs a model in a framework under a scenario of MLPerf's LoadGen, beside its bound.
 
     The arguments are the options of `benanza evaluate`. What LoadGen says of the run is in
-    `evaluation.measured.validity`. Raises `BenanzaError` for an argument that can't be, as
+    `evaluation.measured.validity`. Raises `BenanzaError` for an invalid argument, as
     `profile` does, without the extra `evaluate`, and where nothing could be measured.
     """
     from benanza.evaluating.command import evaluate as run_evaluation
@@ -175,8 +175,8 @@ def gate(
     Git revision (`"main:gate.json"`), or than the last run that was stored by a time.
 
     The arguments are the options of `benanza gate`; what was found is kept in `data`. What comes of
-    it is in `verdict`, and in `runs` for each model. Raises `BenanzaError` for an argument that
-    can't be, as `profile` does, for an earlier gate that can't be read, and without any limit.
+    it is in `verdict`, and in `runs` for each model. Raises `BenanzaError` for an invalid argument,
+    as `profile` does, for an earlier gate that can't be read, and without any limit.
     """
     from benanza.gating.baseline import document
     from benanza.gating.gate import GateLimits

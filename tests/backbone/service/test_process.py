@@ -49,7 +49,9 @@ class Running:
         return len(written(self.log, JOBS))
 
     def page(self, page: str) -> tuple[int, Any]:
-        response = urllib3.request("GET", f"{self.address}{page}", timeout=PATIENCE_S, retries=False)
+        response = urllib3.request(
+            "GET", f"{self.address}{page}", timeout=PATIENCE_S, retries=False
+        )
         return response.status, json.loads(response.data)
 
     def ends(self, signals: int = 0) -> tuple[int, list[dict[str, Any]]]:

@@ -276,6 +276,9 @@ ORDERS = {
     "running sum from the end": layer(
         "CumSum", (floats(3, 300), fixed(-1, scalar=True)), floats(3, 300), exclusive=1, reverse=1
     ),
+    "running sum down columns": layer(
+        "CumSum", (floats(2, 37, 20), fixed(1, scalar=True)), floats(2, 37, 20)
+    ),
     "running sum of integers": layer("CumSum", (longs(40), fixed(0, scalar=True)), longs(40)),
 }
 

@@ -172,6 +172,12 @@ PRODUCTS: dict[str, Layer] = {
     "conv of one axis, one wide": layer(
         "Conv", (floats(2, 8, 20), weights(16, 8, 1), weights(16)), floats(2, 16, 20)
     ),
+    "conv of one pixel": layer(
+        "Conv", (floats(1, 48, 1, 1), weights(20, 48, 1, 1), weights(20)), floats(1, 20, 1, 1)
+    ),
+    "conv of a whole map": layer(
+        "Conv", (floats(1, 6, 3, 5), weights(20, 6, 3, 5)), floats(1, 20, 1, 1)
+    ),
     "conv of three axes": layer(
         "Conv", (floats(1, 4, 5, 6, 7), weights(8, 4, 3, 3, 3), weights(8)),
         floats(1, 8, 3, 4, 5),

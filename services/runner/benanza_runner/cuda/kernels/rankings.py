@@ -10,6 +10,7 @@ import numpy as np
 from benanza_runner.cuda.calls import Accumulation, Ranking
 from benanza_runner.cuda.candidate import Candidate, no_scratch
 from benanza_runner.cuda.kernels.launching import LIBRARY, launch, preamble
+from benanza_runner.cuda.kernels.source.running_sum import running_sum_source
 from benanza_runner.cuda.workspace import Workspace
 from benanza_schemas.events import Variant
 from benanza_schemas.layer import Precision
@@ -20,7 +21,7 @@ SHAPES = ((1, 128), (32, 128), (128, 128), (256, 256), (1024, 1024))
 MOST_SORTED = 4096
 """How many floats with their places fit into a block's shared memory; half as many integers do."""
 
-SCAN_SHAPES = ((1, 64), (1, 256), (128, 128), (512, 512))
+SCAN_SHAPES = ((1, 32), (1, 64), (1, 256), (128, 128), (512, 512))
 
 
 class RankingKernels:
@@ -211,40 +212,5 @@ extern "C" __global__ void rank(const E* __restrict__ x, E* __restrict__ values,
 def _accumulation(
     precision: Precision, element: str, exclusive: bool, reverse: bool, lanes: int
 ) -> Any:
-    source = f"""{preamble(precision, element)}
-#define LANES {lanes}
-#define EXCLUSIVE {int(exclusive)}
-#define REVERSE {int(reverse)}
-{_ACCUMULATION}"""
+    source = running_sum_source(precision, element, lanes, exclusive=exclusive, reverse=reverse)
     return cupy.RawKernel(source, "accumulate")
-
-
-_ACCUMULATION = """
-// Each thread adds up a run of its own, then those of the threads before it, then writes.
-extern "C" __global__ void accumulate(const E* __restrict__ x, E* __restrict__ y, int rows,
-    int size, int inner) {
-  const int row = (blockIdx.x * blockDim.x + threadIdx.x) / LANES;
-  const int lane = threadIdx.x % LANES;
-  if (row >= rows) return;
-  const long long first = (long long)(row / inner) * size * inner + row % inner;
-  const int length = (size + LANES - 1) / LANES;
-  const int begin = lane * length, end = min(size, begin + length);
-  V sum = 0;
-#if LANES > 1
-  __shared__ V parts[LANES];
-  for (int i = begin; i < end; ++i)
-    sum += read(x[first + (long long)(REVERSE ? size - 1 - i : i) * inner]);
-  parts[lane] = sum;
-  __syncthreads();
-  sum = 0;
-  for (int i = 0; i < lane; ++i) sum += parts[i];
-#endif
-  for (int i = begin; i < end; ++i) {
-    const long long at = first + (long long)(REVERSE ? size - 1 - i : i) * inner;
-    const V v = read(x[at]);
-    if (EXCLUSIVE) y[at] = write(sum);
-    sum += v;
-    if (!EXCLUSIVE) y[at] = write(sum);
-  }
-}
-"""

@@ -1,18 +1,21 @@
 """Products of one row with a matrix, as a kernel in which threads share a row of weights.
 
 Such a product reads each weight once, so it is bound by memory. A library's tiles are made for
-products that are bound by arithmetic.
+products that are bound by arithmetic. A convolution whose window is the whole map is one as well,
+as in the gates of squeeze-and-excitation.
 """
 
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
+from math import prod
+from typing import Any, NamedTuple
 
 import cupy
 import numpy as np
 
-from benanza_runner.cuda.calls import Product
+from benanza_runner.cuda.calls import Convolution, Product
 from benanza_runner.cuda.candidate import Candidate, no_scratch
+from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.cuda.kernels.launching import LIBRARY, WIDE_BYTES, launch
 from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_runner.cuda.lowering.products.activations import FUSED, expression
@@ -26,41 +29,87 @@ SHAPES = ((32, 128), (32, 256), (64, 128), (128, 128), (256, 256))
 
 
 class RowProducts:
-    """Candidates for products whose `m` is 1 and whose `b` is a weight."""
+    """Candidates for products whose `m` is 1 and whose `b` is a weight, and convolutions that are
+    such products.
+    """
 
     library = LIBRARY
 
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         """One for each number of threads that share a row."""
         call = workspace.call
-        if not isinstance(call, Product) or call.m != 1 or call.batch * call.rounds != 1:
+        if not isinstance(call, Convolution | Product):
             return
-        if not call.b_constant or call.residual or call.activation not in FUSED:
+        if not (found := _row_product(workspace, call)):
             return
-        if call.a.start or (call.a.transposed and call.a.line > 1):
-            return
-        wide = WIDE_BYTES // PRECISIONS[workspace.precision].bytes
-        width = wide if call.k % wide == 0 else 1
-        shape = (call.n, call.k) if call.b.transposed else (call.k, call.n)
-        weights = workspace.expanded("b", shape, (0, 1) if call.b.transposed else (1, 0))
         activate = expression(call.activation, call.numbers, "sum")
-        row, result = workspace.operand("a"), workspace.result(call.output)
-        layout = workspace.natural_layout(*call.moved)
+        row, weights, result = found.row, found.weights, found.result
+        n, k = found.n, found.k
+        wide = WIDE_BYTES // PRECISIONS[workspace.precision].bytes
+        width = wide if k % wide == 0 else 1
         bias = workspace.operand("bias") if call.bias else row
         arguments = (
             row.array,
             weights.array,
             bias.array,
             result.array,
-            np.int32(call.n),
-            np.int32(call.k // width),
-            np.float32(call.alpha),
+            np.int32(n),
+            np.int32(k // width),
+            np.float32(found.alpha),
         )
         for lanes, threads in SHAPES:
             kernel = _row_product_kernel(workspace.precision, width, lanes, call.bias, activate)
-            run = launch(kernel, -(-call.n * lanes // threads), threads, arguments)
+            run = launch(kernel, -(-n * lanes // threads), threads, arguments)
             name = f"row kernel ({lanes} threads a row, {threads} a block)"
-            yield Candidate(LIBRARY, name, layout, no_scratch, run, result)
+            yield Candidate(LIBRARY, name, found.layout, no_scratch, run, result)
+
+
+class _RowProduct(NamedTuple):
+    """`alpha · row · weightsᵀ`, with weights of n rows of k elements."""
+
+    n: int
+    k: int
+    row: DeviceTensor
+    weights: DeviceTensor
+    result: DeviceTensor
+    layout: str
+    alpha: float = 1.0
+
+
+def _row_product(workspace: Workspace, call: Convolution | Product) -> _RowProduct | None:
+    if call.residual or call.activation not in FUSED:
+        return None
+    return _of_product(workspace, call) if isinstance(call, Product) else _of_map(workspace, call)
+
+
+def _of_product(workspace: Workspace, call: Product) -> _RowProduct | None:
+    if call.m != 1 or call.batch * call.rounds != 1 or not call.b_constant:
+        return None
+    if call.a.start or (call.a.transposed and call.a.line > 1):
+        return None
+    shape = (call.n, call.k) if call.b.transposed else (call.k, call.n)
+    weights = workspace.expanded("b", shape, (0, 1) if call.b.transposed else (1, 0))
+    layout = workspace.natural_layout(*call.moved)
+    result = workspace.result(call.output)
+    return _RowProduct(call.n, call.k, workspace.operand("a"), weights, result, layout, call.alpha)
+
+
+def _of_map(workspace: Workspace, call: Convolution) -> _RowProduct | None:
+    """The product that a convolution is whose one window is the whole map."""
+    if call.input[0] != 1 or call.filter[1:] != call.input[1:] or call.has_prologue:
+        return None
+    if any(call.pads_before + call.pads_after) or "filter" not in workspace.fixed:
+        return None
+    if prod(call.output[2:]) != 1:
+        return None
+    natural = tuple(range(len(call.input)))
+    row, weights = (
+        workspace.expanded(name, shape, natural)
+        for name, shape in (("input", call.input), ("filter", call.filter))
+    )
+    layout = workspace.natural_layout(call.input)
+    n, k = call.output[1], prod(call.input[1:])
+    return _RowProduct(n, k, row, weights, workspace.result(call.output), layout)
 
 
 @cache

@@ -36,8 +36,10 @@ from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.events import Variant
 from benanza_schemas.layer import Precision
 
-MOST_ROWS = 64
-"""Queries times the heads that share a key: with more, arithmetic counts, and others are faster."""
+MOST_ROWS = 256
+"""Queries times the heads that share a key: with more, arithmetic counts, and others are faster.
+So many are those of a small picture's patches.
+"""
 
 LARGEST_HEAD = 256
 

@@ -159,6 +159,7 @@ def drawn(seed: int, *sizes: int) -> Array:
         ((1, 1, 4, 1, 256, 10 * 64 - 9), 10, False),
         ((1, 2, 3, 5, 128, 3 * 64 + 21), 3, True),
         ((2, 1, 20, 1, 64, 2 * 64 + 40), 2, False),
+        ((1, 2, 1, 99, 32, 99), 1, False),
     ],
 )
 def test_it_is_attention(shape: tuple[int, ...], splits: int, causal: bool, tmp_path: Path) -> None:

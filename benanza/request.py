@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from benanza_backbone.clickhouse.bounds import BoundVersion, ModelBound
 from benanza_backbone.errors import BenanzaError
-from benanza_ingest.resolving.derived_sizes import derived_size
+from benanza_ingest.resolving.open_sizes.derived_sizes import derived_size
 from benanza_schemas.events.derivation import AS_WRITTEN, Derivation, Quantised
 from benanza_schemas.layer import Accounting, Precision
 from benanza_schemas.vocabulary import BATCH_NAMES

@@ -97,7 +97,7 @@ def _whole(
     whole = all(layer.layer is not None for layer in wired_model.wiring.layers)
     if wired_model.binding.own is None and not (whole and is_light(file, wired_model)):
         proto = inlined(file, limits)
-        bind(proto, batch, dims)
+        bind(proto, batch, {**dims, **wired_model.binding.implied})
         weights = as_it_is(proto, wired_model, readers, limits)
     else:
         proto, weights = from_layers(file, wired_model)

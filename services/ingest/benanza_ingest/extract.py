@@ -15,8 +15,9 @@ from benanza_ingest.groups.wiring import Wiring, wire
 from benanza_ingest.layering.layers import Layers
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.parse import opset_imports, parse
-from benanza_ingest.resolving.bind import Binding, bind
+from benanza_ingest.resolving.bind import Binding, bind, bind_implied
 from benanza_ingest.resolving.graph import Graph
+from benanza_ingest.resolving.open_sizes.implied_sizes import implied_sizes
 from benanza_ingest.resolving.resolve import resolve
 from benanza_ingest.splitting import split
 from benanza_ingest.states.as_written import copying_groups, with_reasons
@@ -122,8 +123,8 @@ def wired(
     """The layers of a model, with their wiring. Raises `ModelError` as `extract` does."""
     try:
         model = parse(content, limits)
-        binding = bind(model, batch, dims)
-        made = derived(resolve(model, binding, limits), derivation, opset_imports(model))
+        binding, resolved = _resolved(model, bind(model, batch, dims), limits)
+        made = derived(resolved, derivation, opset_imports(model))
         graph, opsets = made.graph, made.opsets
         write_out(graph)
         states = keep_states_in_place(graph)
@@ -134,3 +135,20 @@ def wired(
         return Wired(model, opsets.get("", 0), binding, graph, made, wiring, states, copying)
     except RecursionError as error:
         raise ModelError("the model is nested too deeply; export it again, flattened") from error
+
+
+def _resolved(model: ModelProto, binding: Binding, limits: Limits) -> tuple[Binding, Graph]:
+    """The graph, and what was bound, with the open sizes that follow from the graph: but not where
+    the model's own batch size is replaced, of which the graph is resolved as well.
+    """
+    while True:
+        names = binding.open_names() if binding.own is None else []
+        as_bound = ModelProto()
+        if names:
+            as_bound.CopyFrom(model)  # Resolving takes away what the model declares.
+        graph = resolve(model, binding, limits)
+        sizes = implied_sizes(as_bound.graph.output, graph, names)
+        if not sizes:
+            return binding, graph
+        model.CopyFrom(as_bound)
+        binding = bind_implied(model, binding, sizes)

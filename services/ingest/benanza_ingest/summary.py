@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import prod
 
+from benanza_backbone.pasteable import pasteable
 from benanza_ingest.extracted import ExtractedGroup, ExtractedLayer
 from benanza_ingest.layering.packed import unpacked
 from benanza_ingest.resolving.bind import Binding
@@ -68,6 +69,9 @@ def notes(graph: Graph, binding: Binding) -> Iterator[str]:
     """What was assumed, a line each."""
     if binding.assumed:
         yield binding.assumed
+    for name, size in binding.implied.items():
+        dim = pasteable("--dim", f"{name}=N")
+        yield f"{name!r} is {size:,}, as its operators or its outputs are: give {dim} if it isn't"
     if graph.left_out:
         nodes = "1 node is" if graph.left_out == 1 else f"{graph.left_out:,} nodes are"
         yield (f"{nodes} left out, since nothing has to run for what repeats others")

@@ -36,6 +36,14 @@ def test_layers_have_the_origins_of_their_nodes() -> None:
     assert found.metadata == {MODEL: "resnet50"}
 
 
+def test_an_open_size_that_follows_from_weights_is_fixed() -> None:
+    text = "g (float[2,K] x, float[6,3] w) => (y) { y = MatMul(x, w) }"
+    found = whole_model(content(text))
+    shape = found.proto.graph.input[0].type.tensor_type.shape
+    assert [size.dim_value for size in shape.dim] == [2, 6]
+    assert found.inputs["x"].shape == (2, 6)
+
+
 def test_other_files_have_none() -> None:
     found = whole_model(content(TEXT))
     assert found.origins == ("", "")

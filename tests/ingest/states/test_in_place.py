@@ -173,6 +173,22 @@ def test_grouped_query_attention_has_buffers_as_long_as_what_it_keeps() -> None:
     assert copied.bytes - layer.bytes == 2 * 2 * 100 * 16 * 4
 
 
+def test_a_cache_as_long_as_its_window_is_read_as_one_that_has_room_for_all() -> None:
+    found = extracted(
+        """(float[2,1,64] q, float[2,1,16] k, float[2,1,16] v, float[2,1,32,16] pk,
+        float[2,1,32,16] pv, int32[2] l) => (float[2,1,64] y, float[2,1,32,16] c,
+        float[2,1,32,16] d) <int32 t = {101}> { y, c, d = com.microsoft.GroupQueryAttention
+        <num_heads=4, kv_num_heads=1, local_window_size=32, sliding_window_cache=1>
+        (q, k, v, pk, pv, l, t) }"""
+    )
+    (layer,) = found.layers
+    assert layer.layer is not None
+    assert layer.attribute("sliding_window_cache") in (None, 0)
+    total = layer.layer.tensors[layer.layer.operators[0].inputs[6]]
+    assert total.value == np.int32(32).tobytes()
+    assert copying(found) == [(0, "GroupQueryAttention")] * 2
+
+
 @pytest.mark.parametrize(
     ("graph", "why"),
     [

@@ -14,6 +14,14 @@ DOMAINS = {"com.microsoft": 1}
 
 QUANTISED = ["DynamicQuantizeLinear", "MatMulInteger", "Cast", "Mul", "Mul", "Add"]
 
+MASKING = ["Cast", "Reshape", "Where", "Add"]
+
+WRITTEN = {
+    "y/constant": np.zeros((), np.float32),
+    "y/constant'": np.array(-10000, np.float32),
+}
+"""Constants that are written where a mask is: what is added to scores."""
+
 
 def weights(**shapes: tuple[int, ...]) -> str:
     """Bytes and floats as initializers, by name and shape."""
@@ -49,6 +57,25 @@ def weights(**shapes: tuple[int, ...]) -> str:
             QUANTISED[1:],
         ),
         (
+            "(uint8[2,5,8] x, uint8[2,8,6] z) => (uint8[2,5,6] y)"
+            " <float s = {0.5}, uint8 p = {3}, float t = {9}, uint8 q = {90}>"
+            " { y = QLinearMatMul(x, s, p, z, s, p, t, q) }",
+            ["DequantizeLinear", "DequantizeLinear", "MatMul", "QuantizeLinear"],
+        ),
+        (
+            "(float[2,3,8] x, float[1,2,3,3] z)"
+            " => (float[2,3,8] y) <int32[2,3] m = {1,1,0,1,0,0}>"
+            " { y = com.microsoft.MultiHeadAttention<num_heads=2>(x, x, x, , m, z) }",
+            [*MASKING, "MultiHeadAttention"],
+        ),
+        (
+            "(float[2,3,8] x, float[2,1,3,3] z) => (float[2,3,8] y)"
+            f" <{weights(w=(8, 24), b=(24,))}, int32[2,3] m = {{1,1,0,1,0,0}}>"
+            " { y = com.microsoft.Attention"
+            "<num_heads=2>(x, w, b, m, , z) }",
+            [*MASKING, "Attention"],
+        ),
+        (
             "(float[2,3,4] x, float[4,5] z) => (float[2,3,5] y)"
             ' { y = Einsum<equation="...i,ij->...j">(x, z) }',
             ["Einsum"],
@@ -75,7 +102,7 @@ def test_it_computes_the_same(text: str, operators: list[str]) -> None:
         shape = [size.dim_value for size in value.type.tensor_type.shape.dim]
         drawn = random.standard_normal(shape) * (40 if kind == np.uint8 else 1)
         given[value.name] = np.asarray(np.abs(drawn) if kind == np.uint8 else drawn, kind)
-    values |= given
+    values |= given | WRITTEN
     (expected,) = onnxruntime.InferenceSession(whole).run(None, given)
     found = extract(whole)
     assert [layer.op for layer in found.layers] == operators
@@ -98,6 +125,57 @@ def test_a_convolution_with_channels_last_is_onnx_s_between_two_views() -> None:
     ]
     assert shapes == [(2, 4, 9, 8), (2, 6, 5, 4), (2, 5, 4, 6)]
     assert {layer.reason for layer in found.layers} == {""}
+
+
+def test_a_bias_of_what_is_new_is_added_before_former_keys_and_values() -> None:
+    found = onnx_text.extracted(
+        "g (float[2,1,32] q, float[2,1,32] k, float[2,1,32] v, float[2,4,5,8] pk,"
+        " float[2,4,5,8] pv) => (y, float[2,4,6,8] nk, float[2,4,6,8] nv)"
+        f" <{weights(b=(96,))}> {{ y, nk, nv = com.microsoft.MultiHeadAttention"
+        "<num_heads=4>(q, k, v, b, , , pk, pv) }",
+        21,
+        DOMAINS,
+    )
+    added, kept = ["Add"] * 3, ["Identity"] * 2
+    assert [layer.op for layer in found.layers] == [*added, *kept, "MultiHeadAttention"]
+    assert {layer.reason for layer in found.layers} == {""}
+
+
+def test_attention_without_a_bias_of_its_product_gets_one_of_zeros() -> None:
+    (layer,) = onnx_text.extracted(
+        f"g (float[2,3,8] x) => (float[2,3,8] y) <{weights(w=(8, 24))}>"
+        " { y = com.microsoft.Attention<num_heads=2>(x, w) }",
+        21,
+        DOMAINS,
+    ).layers
+    assert onnx_text.shapes(layer)[:3] == [(2, 3, 8), (8, 24), (24,)]
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_norms_of_queries_and_keys_stand_before_their_attention(packed: bool) -> None:
+    operator, heads = "com.microsoft.GroupQueryAttention", "num_heads=4, kv_num_heads=2"
+    inputs = "float[2,1,32] q, float[2,1,16] k, float[2,1,16] v"
+    read = "q, k, v"
+    if packed:
+        inputs, read = "float[2,1,64] q", "q, , "
+    found = onnx_text.extracted(
+        f"g ({inputs}, float[2,2,5,8] pk, float[2,2,5,8] pv, int32[2] n)"
+        " => (y, float[2,2,6,8] nk, float[2,2,6,8] nv)"
+        f" <{weights(a=(8,), b=(8,))}, int32 all = {{6}}>"
+        f" {{ y, nk, nv = {operator}<{heads}, qk_norm_epsilon=0.5>"
+        f"({read}, pk, pv, n, all, , , , , , , , a, b) }}",
+        21,
+        DOMAINS,
+    )
+    assert {layer.reason for layer in found.layers} == {""}
+    norms = [layer for layer in found.layers if layer.op == "SimplifiedLayerNormalization"]
+    assert [layer.attribute("epsilon") for layer in norms] == [0.5, 0.5]
+    made = [layer.layer.tensors[layer.layer.outputs[0]].shape for layer in norms if layer.layer]
+    assert made == [(2, 1, 4, 8), (2, 1, 2, 8)]
+    (attention,) = [layer for layer in found.layers if layer.op == "GroupQueryAttention"]
+    assert attention.layer is not None
+    assert len(attention.layer.operators[0].inputs) == 7
+    assert (found.layers[0].op == "Split") is packed
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Binds the batch size and the named dimensions of a model's inputs to numbers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import NamedTuple
 
@@ -10,8 +10,8 @@ from onnx import ModelProto, TensorShapeProto, ValueInfoProto
 from benanza_backbone.pasteable import pasteable
 from benanza_ingest.errors import ModelError
 from benanza_ingest.reading.parse import check_text
-from benanza_ingest.resolving.derived_sizes import derived_size
 from benanza_ingest.resolving.given_inputs import take_given
+from benanza_ingest.resolving.open_sizes.derived_sizes import derived_size
 from benanza_schemas.given_values import is_given
 from benanza_schemas.vocabulary import BATCH_NAMES
 
@@ -30,7 +30,8 @@ class Binding:
 
     `asked` says that a number was given for an open dimension, `assumed` what was taken for the
     batch where none was, for people. `own` is the model at its own fixed batch size if another one
-    replaced it; then the shapes that the model declares aren't valid.
+    replaced it; then the shapes that the model declares aren't valid. `implied` are the sizes of
+    open dimensions that follow from the graph.
     """
 
     batch: int
@@ -39,6 +40,7 @@ class Binding:
     asked: bool = False
     own: "OwnModel | None" = None
     assumed: str = ""
+    implied: Mapping[str, int] = field(default_factory=dict)
 
     def open_names(self) -> list[str]:
         """The names of the dimensions that were not bound."""
@@ -121,6 +123,12 @@ def bind(model: ModelProto, batch: int | None, dims: Mapping[str, int]) -> Bindi
     own_names = numbers.keys() - derived.keys() - {batch_name}
     others = {name: numbers[name] for name in own_names} | values
     return Binding(chosen, dict(sorted(others.items())), inputs, asked, own, assumed)
+
+
+def bind_implied(model: ModelProto, binding: Binding, sizes: Mapping[str, int]) -> Binding:
+    """Replaces open dimensions of `model`, which was bound so, by sizes that follow from it."""
+    _substitute(model, sizes)
+    return replace(binding, inputs=_inputs(model), implied={**binding.implied, **sizes})
 
 
 def _is_value(model: ModelProto, name: str) -> bool:

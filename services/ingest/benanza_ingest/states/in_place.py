@@ -5,7 +5,7 @@ there, and readers read old and new where they lie. So a node that would copy th
 copy of what is new, and what it wrote becomes an input of the graph: the buffer.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 import numpy as np
@@ -24,6 +24,11 @@ from benanza_ingest.states.find import (
 )
 from benanza_ingest.states.once import change_states_once
 from benanza_ingest.states.projected import COUNTS_KEYS, Projections
+
+TOTAL, WINDOW_CACHE = 6, "sliding_window_cache"
+"""Of GroupQueryAttention: the place of the number of all keys, and what says that its caches have
+room for a window alone.
+"""
 
 
 class KeptState(msgspec.Struct, frozen=True):
@@ -116,7 +121,25 @@ class _InPlace:
                 self._types[names[state.before]] = self._types[state.after]
             self._states.append(KeptState(node.first_output(), as_written=as_written))
         node.inputs = tuple([names.get(name, name) for name in node.inputs])
-        return node
+        return self._going_round(node, kept[0].after)
+
+    def _going_round(self, node: Node, cache: str) -> Node:
+        """The operator, whose cache may be only as long as its window. Then what is new takes the
+        place of the oldest, which reads and writes as much as where it comes behind.
+        """
+        is_window = any(a.name == WINDOW_CACHE and a.i for a in node.proto.attribute)
+        if not is_window or len(node.inputs) <= TOTAL:
+            return node
+        total = self._graph.constants.value(node.inputs[TOTAL])
+        if total is None or total.size != 1:
+            return node
+        whole = replace(node, proto=_without(node.proto, (WINDOW_CACHE,)))
+        room = self._dims(cache)[2]
+        if total.item() > room:
+            name = self._named(f"{cache}/room")
+            self._graph.constants.add_array(name, np.array(room, np.int32))
+            whole.inputs = (*node.inputs[:TOTAL], name, *node.inputs[TOTAL + 1 :])
+        return whole
 
     def _flat(self, name: str, new: str) -> str:
         """Such a state by batch, place and column, as the new part has it."""
@@ -190,11 +213,16 @@ class _InPlace:
 
 def _seeing_all(node: Node) -> Node:
     """An attention of one query, or of none that is causal, without what says if it is."""
-    proto = NodeProto()
-    proto.CopyFrom(node.proto)
-    del proto.attribute[:]
-    proto.attribute.extend(a for a in node.proto.attribute if a.name not in CAUSES)
-    return replace(node, proto=proto)
+    return replace(node, proto=_without(node.proto, CAUSES))
+
+
+def _without(proto: NodeProto, attributes: Collection[str]) -> NodeProto:
+    """A copy without some attributes."""
+    copy = NodeProto()
+    copy.CopyFrom(proto)
+    del copy.attribute[:]
+    copy.attribute.extend(a for a in proto.attribute if a.name not in attributes)
+    return copy
 
 
 def _joined(node: Node, parts: tuple[str, str], whole: str, axis: int) -> Node:

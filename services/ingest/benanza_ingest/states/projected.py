@@ -8,17 +8,15 @@ lie. Source: the operator's definition in ONNX Runtime.
 from typing import Any, NamedTuple
 
 import numpy as np
-from onnx import TensorProto, helper
+from onnx import helper
 
 from benanza_ingest.resolving.graph import Graph, Node
 from benanza_ingest.states.find import Kept
+from benanza_ingest.written_out.attention import MASKED, of_keys
 from benanza_ingest.written_out.writing import WritingOut
 
 COUNTS_KEYS = 24
 """The first opset whose Attention can be told how many of its keys count."""
-
-_MASKED = -10000.0
-"""What is added, by default, to the score of a key that doesn't count."""
 
 
 class Projected(NamedTuple):
@@ -82,29 +80,14 @@ class Projections:
         self, writing: WritingOut, node: Node, given: dict[str, Any], scores: tuple[int, ...]
     ) -> str:
         """What is added to scores of keys that may not count; empty if all do."""
-        mask, number = (*node.inputs[3:4], "")[0], given.get("mask_filter_value", _MASKED)
+        mask, number = (*node.inputs[3:4], "")[0], given.get("mask_filter_value", MASKED)
         key = mask, number, writing.dtype(node.inputs[0])
         if mask and key not in self._added:
-            self._added[key] = _of_keys(writing, mask, number, scores, key[2])
+            added, shape = of_keys(writing, mask, number, key[2]), np.array(scores)
+            if writing.shape(added) != scores:  # ONNX Runtime wants a row for each query, too.
+                added = writing.add("Expand", (added, writing.number(shape)), scores, key[2])
+            self._added[key] = added
         return self._added.get(key, "")
-
-
-def _of_keys(
-    writing: WritingOut, mask: str, number: float, scores: tuple[int, ...], dtype: str
-) -> str:
-    """What is added where integers say which keys count, for all queries or for each.
-
-    ONNX Runtime wants a row for each query, too.
-    """
-    batch, *queries, keys = writing.shape(mask)
-    shape = batch, 1, *(queries or [1]), keys
-    numbers = [writing.number(np.array(each, np.dtype(dtype))) for each in (0.0, number)]
-    counts = writing.add("Cast", (mask,), writing.shape(mask), "bool", to=TensorProto.BOOL)
-    counts = _reshaped(writing, counts, shape)
-    added = writing.add("Where", (counts, *numbers), shape, dtype)
-    if shape == scores:
-        return added
-    return writing.add("Expand", (added, writing.number(np.array(scores))), scores, dtype)
 
 
 def _columns(writing: WritingOut, rows: str, first: int, end: int) -> str:

@@ -3,16 +3,14 @@
 Where channels are last on a GPU, these move nothing.
 """
 
-from onnx import helper
-
 from benanza_ingest.resolving.graph import Node
-from benanza_ingest.written_out.writing import WritingOut
+from benanza_ingest.written_out.writing import WritingOut, attributes
 
 
 def convolution(writing: WritingOut, node: Node) -> bool:
     """NhwcConv, unless its weights have their channels last, too."""
     (result,), (x, weights, *_) = node.outputs, node.inputs
-    given = {a.name: helper.get_attribute_value(a) for a in node.proto.attribute}
+    given = attributes(node)
     shape, rank, dtype = writing.shape(x), len(writing.shape(x)), writing.dtype(x)
     if writing.shape(weights)[1] * given.get("group", 1) != shape[-1]:
         return False

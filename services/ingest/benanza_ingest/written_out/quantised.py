@@ -1,6 +1,7 @@
-"""Products that ONNX Runtime quantises as it runs, or scales, as operators of ONNX.
+"""Products of bytes as operators of ONNX that libraries have, such as those that ONNX Runtime
+quantises as it runs.
 
-They are written as `quantize_dynamic` of ONNX Runtime writes them before they are fused
+The latter are written as `quantize_dynamic` of ONNX Runtime writes them before they are fused
 (onnxruntime/core/optimizer/dynamic_quantize_matmul_fusion.cc, matmul_integer_to_float.cc), so that
 their layers are those of models that weren't optimised.
 """
@@ -29,6 +30,26 @@ def scaled(writing: WritingOut, node: Node) -> bool:
         return False
     read = (a, b, zero_a, zero_b) if zero_b else (a, b, zero_a) if zero_a else (a, b)
     _scaled(writing, node, read, (of_a, of_b), bias)
+    return True
+
+
+def between_floats(writing: WritingOut, node: Node) -> bool:
+    """QLinearMatMul of two matrices that are computed, each with one scale, as the product of
+    floats from which ONNX Runtime makes it.
+    """
+    a, of_a, zero_a, b, of_b, zero_b, of_result, zero = node.inputs
+    scales = (of_a, of_b, of_result)
+    if writing.is_constant(b) or any(writing.shape(scale) for scale in scales):
+        return False
+    (result,) = node.outputs
+    dtype = writing.dtype(of_a)
+    floats = tuple(
+        writing.add("DequantizeLinear", read, writing.shape(read[0]), dtype)
+        for read in ((a, of_a, zero_a), (b, of_b, zero_b))
+    )
+    shape = writing.shape(result)
+    product = writing.add("MatMul", floats, shape, dtype)
+    writing.add("QuantizeLinear", (product, of_result, zero), shape, "", result=result)
     return True
 
 

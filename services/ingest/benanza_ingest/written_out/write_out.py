@@ -3,7 +3,12 @@
 from collections.abc import Callable
 
 from benanza_ingest.resolving.graph import Graph, Node
-from benanza_ingest.written_out import channels_last, quantised
+from benanza_ingest.written_out import (
+    attention,
+    channels_last,
+    grouped_attention,
+    quantised,
+)
 from benanza_ingest.written_out.einsum import einsum
 from benanza_ingest.written_out.writing import WritingOut
 
@@ -11,8 +16,12 @@ _OWN = "com.microsoft"
 
 _FORMS: dict[tuple[str, str], Callable[[WritingOut, Node], bool]] = {
     ("", "Einsum"): einsum,
+    ("", "QLinearMatMul"): quantised.between_floats,
+    (_OWN, "Attention"): attention.projected,
     (_OWN, "DynamicQuantizeMatMul"): quantised.dynamically_quantised,
+    (_OWN, "GroupQueryAttention"): grouped_attention.normalised,
     (_OWN, "MatMulIntegerToFloat"): quantised.scaled,
+    (_OWN, "MultiHeadAttention"): attention.multi_head,
     (_OWN, "NhwcConv"): channels_last.convolution,
 }
 """By domain and operator, what adds the nodes, or says that the node stays as it is."""

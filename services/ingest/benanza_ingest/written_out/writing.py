@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from onnx import helper
+
 from benanza_ingest.deriving.building import Building, new_node
 from benanza_ingest.resolving.fold import Array
 from benanza_ingest.resolving.graph import Graph, Node
@@ -30,6 +32,10 @@ class WritingOut:
         """The element type of a value."""
         return self._type(name).dtype
 
+    def is_constant(self, name: str) -> bool:
+        """Whether the model fixes a value."""
+        return name in self._graph.constants
+
     def add(
         self,
         op_type: str,
@@ -52,17 +58,23 @@ class WritingOut:
         inputs: tuple[str, ...],
         outputs: tuple[str, ...],
         *,
+        domain: str = "",
         opset: int = 0,
         **attributes: Any,
     ) -> None:
         """A node with these results. `opset` is the first that has it, if the model's may not."""
         title = self._node.title()
-        self.nodes.append(new_node(op_type, title, inputs, outputs, opset=opset, **attributes))
+        made = new_node(op_type, title, inputs, outputs, domain=domain, opset=opset, **attributes)
+        self.nodes.append(made)
         self.nodes[-1].part_of = self._node.first_output()
 
     def value(self, name: str, shape: Shape, dtype: str) -> str:
         """A value that some node will write. Returns its name, which may be a longer one."""
         return self._building.value(name, tensor_type(dtype, shape))
+
+    def weight(self, shape: Shape, dtype: str) -> str:
+        """A constant of which only the type is known."""
+        return self._building.weight(f"{self._node.title()}/weight", tensor_type(dtype, shape))
 
     def number(self, array: Array) -> str:
         """A constant with these elements."""
@@ -72,3 +84,8 @@ class WritingOut:
         known = self._graph.constants.type_of(name)
         assert known is not None, "what is written out has types"
         return known
+
+
+def attributes(node: Node) -> dict[str, Any]:
+    """The attributes that a node is given, by name."""
+    return {a.name: helper.get_attribute_value(a) for a in node.proto.attribute}

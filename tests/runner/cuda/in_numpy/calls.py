@@ -276,7 +276,12 @@ def packed_product(call: PackedProduct, operands: Mapping[str, Array]) -> Array:
         return np.stack((rows & 15, rows >> 4), axis=-1).reshape(call.n, -1).astype(np.int64)
 
     packed = numbers(operands["b"]).reshape(call.n, call.blocks, call.block)
-    zeros = numbers(operands["zeros"])[:, : call.blocks] if call.zeros else 2 ** (call.bits - 1)
+    zeros: Array | int = 0 if call.codes else 2 ** (call.bits - 1)
+    if call.codes:  # The higher bits of a byte are those of the first.
+        packed = np.array(call.codes)[packed.reshape(-1, 2)[:, ::-1].reshape(packed.shape)]
+    if call.zeros:
+        zeros = operands["zeros"]
+        zeros = zeros if call.in_floats else numbers(zeros)[:, : call.blocks]
     scales = operands["scales"].reshape(call.n, call.blocks, 1)
     weights = (packed - np.reshape(zeros, (-1, call.blocks if call.zeros else 1, 1))) * scales
     found = operands["a"].reshape(call.m, call.k) @ weights.reshape(call.n, -1)[:, : call.k].T

@@ -18,6 +18,7 @@ def packed(
     bits: int = 4,
     block: int = 32,
     zeros: bool = False,
+    in_floats: bool = False,
     bias: bool = False,
     **more: AttributeValue,
 ) -> Layer:
@@ -27,7 +28,9 @@ def packed(
         floats(2, m, k),
         Tensor("uint8", (n, blocks, block * bits // 8), constant=True),
         weights(n, blocks),
-        Tensor("uint8", (n, -(-blocks * bits // 8)), constant=True),
+        weights(n, blocks)
+        if in_floats
+        else Tensor("uint8", (n, -(-blocks * bits // 8)), constant=True),
         weights(n),
     ]
     places = [0, 1, 2, 3 if zeros else -1, -1, 4 if bias else -1]
@@ -39,6 +42,14 @@ def packed(
     read = tuple(at[place] for place in places)
     node = operator("MatMulNBits", 1, read, written, DOMAIN, **sizes, **more)
     return canonical(Layer(tensors, (node,), written))
+
+
+def coded(n: int, k: int, **more: AttributeValue) -> Layer:
+    """MatMulBnb4 of three rows with n columns of k weights, which are codes of four bits."""
+    codes = Tensor("uint8", (n * k // 2,), constant=True)
+    sizes = {"K": k, "N": n, "block_size": 32}
+    tensors = floats(3, k), codes, weights(n * k // 32)
+    return single("MatMulBnb4", 1, tensors, (floats(3, n),), DOMAIN, **sizes, **more)
 
 
 ROWS, SCALE = floats(3, 5, 64), weights(64)
@@ -454,6 +465,14 @@ OWN = (
         "packed product of rows": packed(7, 40, 96),
         "packed product of many rows": packed(40, 24, 64),
         "packed product with zero points": packed(1, 24, 96, zeros=True),
+        "packed product with zero points in floats": packed(
+            2, 24, 96, zeros=True, in_floats=True, bias=True
+        ),
+        "packed product of rows with zero points in floats": packed(
+            7, 40, 128, block=64, zeros=True, in_floats=True
+        ),
+        "coded product": coded(24, 96, quant_type=0),
+        "coded product of quantiles": coded(17, 64, quant_type=1),
         "packed product with bias": packed(3, 24, 64, block=64, zeros=True, bias=True),
         "packed product of eight bits": packed(2, 24, 96, bits=8),
         "packed product of eight bits with zero points": packed(2, 24, 96, bits=8, zeros=True),

@@ -5,6 +5,7 @@ from typing import Any
 
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Operator, Tensor
+from tests.runner.cuda.layers.more import fixed
 from tests.runner.layers import floats, operator, single, weights
 
 
@@ -294,5 +295,9 @@ ON_INTEGERS: dict[str, Layer] = {
     "max pool of bytes": single(
         "MaxPool", 12, (MAP,), (Tensor("uint8", (2, 16, 4, 4)),), "", kernel_shape=(3, 3),
         strides=(2, 2),
+    ),
+    "resized bytes": single(
+        "Resize", 19, (MAP, fixed(dtype="float32"), fixed(1.0, 1.0, 2.0, 2.0, dtype="float32")),
+        (Tensor("uint8", (2, 16, 18, 18)),), "", mode="linear",
     ),
 }  # fmt: skip

@@ -265,6 +265,12 @@ def test_a_gate_on_another_value_is_no_activation() -> None:
         (causal(3, 17), "17 places in its filter"),
         (single("Det", 11, (floats(4, 4),), (floats(1),)), "no library here runs Det"),
         (
+            single(
+                "DynamicQuantizeLSTM", 1, (floats(6, 1, 8),), (floats(6, 1, 1, 8),), "com.microsoft"
+            ),
+            "leave LSTMs in floats",
+        ),
+        (
             single("Concat", 13, (Tensor("int4", (2,)),) * 2, (Tensor("int4", (4,)),), axis=0),
             "tensors of int4 are not supported yet",
         ),

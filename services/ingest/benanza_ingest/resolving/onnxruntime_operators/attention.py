@@ -60,13 +60,16 @@ def multi_head(node: OwnNode) -> list[Shape]:
 
 def grouped(node: OwnNode) -> list[Shape]:
     """Attention of many heads of queries to few of keys. Without keys, all are in the query. What
-    is kept is as before, of which a byte may have two.
+    is kept is as before, of which a byte may have two, and has as many places where these are those
+    of a window.
     """
     heads, of_keys = node.number("num_heads"), node.number("kv_num_heads")
     batch, length, width = node.shape(0)
     depth = divided(width, heads if node.has(1) else heads + 2 * of_keys)
     before = node.shape(3)[2] if node.has(3) else 0
-    if len(node.values) > 6 and node.values[6] is not None:
+    if before and node.number("sliding_window_cache"):
+        kept = before
+    elif len(node.values) > 6 and node.values[6] is not None:
         kept = max(before, node.numbers(6)[0])
     else:
         kept = before + length

@@ -140,9 +140,11 @@ class PackedProduct(msgspec.Struct, frozen=True):
 
     Operands: `a` is m×k; `b` has n rows of `blocks` blocks, each of so many weights as `block` says
     in `bits` bits each, the lowest first; `scales` has n×blocks elements. If `zeros`, an operand of
-    that name has the zero points of a row's blocks, packed likewise in whole bytes; else they are
-    2^(bits-1). If `bias`, there is one with n elements. Weights from k on don't count. `output` is
-    the shape that the layer gives the result.
+    that name has the zero points of a row's blocks, packed likewise in whole bytes, or n×blocks
+    elements if they are `in_floats`; else they are 2^(bits-1). If there are `codes`, the bits of a
+    weight say which of them times its scale it is, and of two in a byte the higher are the first.
+    If `bias`, there is one with n elements. Weights from k on don't count. `output` is the shape
+    that the layer gives the result.
     """
 
     output: Shape
@@ -152,7 +154,14 @@ class PackedProduct(msgspec.Struct, frozen=True):
     bits: int
     block: int
     zeros: bool = False
+    in_floats: bool = False
+    codes: tuple[float, ...] = ()
     bias: bool = False
+
+    @property
+    def on_integers(self) -> bool:
+        """Whether weights and zero points are integers."""
+        return not (self.in_floats or self.codes)
 
     @property
     def blocks(self) -> int:

@@ -28,7 +28,12 @@ from benanza_runner.cuda.lowering.integers.integer_product import (
     lower_integer_product,
     refuse_integer_convolution,
 )
-from benanza_runner.cuda.lowering.integers.packed_product import PACKED, lower_packed_product
+from benanza_runner.cuda.lowering.integers.packed_product import (
+    CODED,
+    PACKED,
+    lower_coded_product,
+    lower_packed_product,
+)
 from benanza_runner.cuda.lowering.integers.quantised import (
     is_quantised,
     lower_quantised,
@@ -159,8 +164,9 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
     if is_collective(layer):
         return Lowered(*lower_collective(layer, values))
     own = first.op_type if first.domain == DOMAIN and len(layer.operators) == 1 else ""
-    if own == PACKED:
-        call, operands = lower_packed_product(layer, values)
+    if own in (PACKED, CODED):
+        lower_packed = lower_packed_product if own == PACKED else lower_coded_product
+        call, operands = lower_packed(layer, values)
         return Lowered(call, operands, _weights(layer, values, operands))
     if own == GROUPED:
         return Lowered(*lower_cached_attention(layer, values))

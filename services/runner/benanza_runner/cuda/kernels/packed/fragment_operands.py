@@ -9,8 +9,10 @@ from benanza_runner.cuda.workspace import Workspace
 
 
 def fixed(workspace: Workspace, call: PackedProduct) -> bool:
-    """Whether the model fixes all that is laid out."""
-    return workspace.fixed.issuperset({"b", "scales", *(["zeros"] if call.zeros else [])})
+    """Whether the model fixes all that is laid out, and these are integers."""
+    return call.on_integers and workspace.fixed.issuperset(
+        {"b", "scales", *(["zeros"] if call.zeros else [])}
+    )
 
 
 def fragment_operands(

@@ -93,7 +93,7 @@ extern "C" __global__ void packed_product(const T* __restrict__ a, const uint4* 
       words[c][2] = read.z;
       words[c][3] = read.w;
       scale[c] = load(scales[row * BLOCKS + block]);
-      zero[c] = number(zero_of(zeros, row, block));
+      zero[c] = zero_point(zeros, row, block);
     }
     #pragma unroll
     for (int w = 0; w < 4; ++w) {
@@ -102,8 +102,7 @@ extern "C" __global__ void packed_product(const T* __restrict__ a, const uint4* 
       for (int c = 0; c < COLUMNS; ++c)
         #pragma unroll
         for (int i = 0; i < PER_WORD; ++i)
-          weights[c][i] =
-              scale[c] * (number(words[c][w] >> i * BITS & (1 << BITS) - 1) - zero[c]);
+          weights[c][i] = scale[c] * (weight_of(words[c][w], i) - zero[c]);
       const int at = start + w * PER_WORD;
       #pragma unroll
       for (int r = 0; r < ROWS; ++r) {

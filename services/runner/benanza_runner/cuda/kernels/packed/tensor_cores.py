@@ -53,7 +53,12 @@ class PackedOnTensorCores:
         if not isinstance(call, PackedProduct) or not LEAST_ROWS <= call.m <= MOST_ROWS:
             return
         # Rows of elements are read by eight.
-        if PRECISIONS[workspace.precision].bytes != 2 or call.k % 8 or not fits(call):
+        if (
+            not call.on_integers
+            or PRECISIONS[workspace.precision].bytes != 2
+            or call.k % 8
+            or not fits(call)
+        ):
             return
         yield from (_candidate(workspace, call, *each) for each in dict.fromkeys(_tilings(call)))
 

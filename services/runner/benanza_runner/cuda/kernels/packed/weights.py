@@ -26,7 +26,7 @@ def fits(call: PackedProduct) -> bool:
 
 def packing(call: PackedProduct) -> WeightPacking:
     """How the weights of a call are packed."""
-    return WeightPacking(call.bits, call.block, call.zeros)
+    return WeightPacking(call.bits, call.block, call.zeros, call.in_floats, call.codes)
 
 
 def packed_operands(workspace: Workspace, call: PackedProduct) -> tuple[Any, ...]:
@@ -57,13 +57,13 @@ extern "C" __global__ void unpacking(const unsigned* __restrict__ b, const T* __
   const long long row = word / (PIECES * 4);
   const int start = word % (PIECES * 4) * PER_WORD, block = start / BLOCK;
   if (start >= K) return;
-  const float scale = load(scales[row * BLOCKS + block]), zero = number(zero_of(zeros, row, block));
+  const float scale = load(scales[row * BLOCKS + block]), zero = zero_point(zeros, row, block);
   const unsigned read = b[word];
   T* const mine = unpacked + row * K + start;
   Word values;
   #pragma unroll
   for (int i = 0; i < PER_WORD; ++i)
-    values.v[i] = store(scale * (number(read >> i * BITS & (1 << BITS) - 1) - zero));
+    values.v[i] = store(scale * (weight_of(read, i) - zero));
   if (K % PER_WORD == 0)
     *(Word*)mine = values;
   else

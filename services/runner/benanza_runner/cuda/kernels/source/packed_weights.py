@@ -11,25 +11,32 @@ from benanza_schemas.layer import Precision
 
 class WeightPacking(NamedTuple):
     """How weights are packed: their bits, the weights of a block, and whether blocks have zero
-    points.
+    points, packed likewise or `in_floats`; `codes` are as in `PackedProduct`.
     """
 
     bits: int
     block: int
     zeros: bool
+    in_floats: bool = False
+    codes: tuple[float, ...] = ()
 
 
 def packed_weights_source(precision: Precision, k: int, packing: WeightPacking) -> str:
     """What a source of rows of k weights begins with.
 
     It defines `PIECE`, the weights of a piece, `PIECES` and `BLOCKS`, how many a row has, and
-    `zero_of`, the zero point of a block of a row.
+    `zero_of`, the zero point of a block of a row, which is an integer; `zero_point` is a float, and
+    `weight_of` the one at a place in a word.
     """
+    codes = ", ".join(f"{code!r}f" for code in packing.codes)
     return f"""{PREAMBLE[precision]}
 #define K {k}
 #define BITS {packing.bits}
 #define BLOCK {packing.block}
 #define ZEROS {int(packing.zeros)}
+#define IN_FLOATS {int(packing.in_floats)}
+#define CODES {{{codes}}}
+#define IN_CODES {int(bool(packing.codes))}
 {_SOURCE}"""
 
 
@@ -48,6 +55,25 @@ __device__ __forceinline__ unsigned zero_of(const unsigned char* zeros, long lon
   return zeros[row * line + bit / 8] >> bit % 8 & (1 << BITS) - 1;
 #else
   return 1 << BITS - 1;
+#endif
+}
+#if IN_CODES
+__constant__ const float CODED[1 << BITS] = CODES;
+#endif
+__device__ __forceinline__ float weight_of(unsigned word, int place) {
+#if IN_CODES
+  return CODED[word >> (place ^ 1) * BITS & (1 << BITS) - 1];
+#else
+  return number(word >> place * BITS & (1 << BITS) - 1);
+#endif
+}
+__device__ __forceinline__ float zero_point(const unsigned char* zeros, long long row, int block) {
+#if IN_CODES
+  return 0.0f;
+#elif IN_FLOATS
+  return load(((const T*)zeros)[row * BLOCKS + block]);
+#else
+  return number(zero_of(zeros, row, block));
 #endif
 }
 """

@@ -53,13 +53,16 @@ CONCAT = "QLinearConcat"
 def is_on_integers(layer: Layer) -> bool:
     """Whether a layer is one of these operators alone."""
     first = layer.operators[0]
-    known = first.op_type in (*FORMS, CONCAT) or _is_pooling(layer, first)
+    known = first.op_type in (*FORMS, CONCAT) or _is_of_integers(layer, first)
     return len(layer.operators) == 1 and known
 
 
-def _is_pooling(layer: Layer, operator: Operator) -> bool:
-    eight_bits = BITS[layer.tensors[operator.inputs[0]].dtype] == 8 if operator.inputs else False
-    return operator.op_type == "MaxPool" and eight_bits
+def _is_of_integers(layer: Layer, operator: Operator) -> bool:
+    """Whether an operator of floats is one of integers here, which it keeps or interpolates."""
+    interpolates = operator.op_type == "Resize" and operator.attribute("mode") == "linear"
+    if not (interpolates or operator.op_type == "MaxPool"):
+        return False
+    return BITS[layer.tensors[operator.inputs[0]].dtype] == 8
 
 
 def on_floats(layer: Layer) -> Layer:
@@ -68,7 +71,7 @@ def on_floats(layer: Layer) -> Layer:
     Raises `UnsupportedError` for feature maps with channels last.
     """
     (operator,) = layer.operators
-    if _is_pooling(layer, operator):
+    if _is_of_integers(layer, operator):
         return _between_casts(layer, operator)
     if operator.integer("channels_last", 0):
         raise UnsupportedError(
@@ -106,14 +109,17 @@ def on_floats(layer: Layer) -> Layer:
 
 
 def _between_casts(layer: Layer, operator: Operator) -> Layer:
-    """A pooling of integers, which float32 holds exactly."""
+    """An operator of integers, which float32 holds exactly. What it interpolates is cut off after
+    the point, as ONNX Runtime does.
+    """
     x, y = operator.inputs[0], operator.outputs[0]
     first = len(layer.tensors)
     floats = tuple([Tensor("float32", layer.tensors[place].shape) for place in (x, y)])
-    pooling = replace(operator, inputs=(first,), outputs=(first + 1, *operator.outputs[1:]))
+    read, written = (first, *operator.inputs[1:]), (first + 1, *operator.outputs[1:])
+    of_floats = replace(operator, inputs=read, outputs=written)
     operators = (
         _cast("float32", x, first),
-        pooling,
+        of_floats,
         _cast(layer.tensors[y].dtype, first + 1, y),
     )
     return replace(layer, tensors=(*layer.tensors, *floats), operators=operators)

@@ -49,7 +49,9 @@ def _what_to_publish(title: str, domain: str) -> str:
             "before ONNX Runtime optimised it"
         )
     instead = "publish the model with operators of ONNX in its place, as before they were fused"
-    if title in ("MatMulBnb4", "MatMulFpQ4"):
+    if title == "DynamicQuantizeLSTM":
+        instead = "leave LSTMs in floats where the model is quantised"
+    if title == "MatMulFpQ4":
         instead = "quantise to MatMulNBits"
     return f"no library here runs {title} of {domain} on a GPU: {instead}"
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from benanza_ingest.errors import ModelError
 from benanza_ingest.extract import extract
-from benanza_ingest.resolving.derived_sizes import derived_size
+from benanza_ingest.resolving.open_sizes.derived_sizes import derived_size
 from tests.ingest.onnx_text import content, shapes
 
 SIZES = {"past": 15, "length": 4, "s0": 7}

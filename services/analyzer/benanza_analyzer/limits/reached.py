@@ -25,11 +25,11 @@ def with_reached(
     """The ceilings, each of those that are known at least the highest rate at which any product of
     the model does its part by its best time. The measurements must reach as far as the numbers.
     """
-    times_us = measurements.median_us[WHICHEVER, least.numbers]
-    taken = np.isfinite(times_us) & (times_us > 0)
+    all_seconds = measurements.median_us[WHICHEVER, least.numbers] / MICROSECONDS
+    taken = np.isfinite(all_seconds) & (all_seconds > 0)
     if not taken.any():
         return ceilings
-    seconds = times_us[taken] / MICROSECONDS
+    seconds = all_seconds[taken]
     read = bytes_at(precision, least.reads[taken], least.fixed[taken])
 
     def highest(known: float, amounts: npt.NDArray[np.float64] | float) -> float:

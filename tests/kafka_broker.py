@@ -9,11 +9,17 @@ import subprocess
 import time
 from pathlib import Path
 
+from benanza_backbone.kafka.clients import AdminClient
+from benanza_backbone.kafka.connection import KafkaConnection
+from benanza_backbone.kafka.errors import COORDINATOR_AWAITED
 from tests.shared import is_shared, made_once, shared_folder
 
 RUN = Path(__file__).parents[1] / "deploy" / "kafka" / "run"
 PATIENCE_S = 120.0
 """A cold start takes two seconds on an idle machine."""
+
+GROUPS = 50
+"""Among as many are some of all that a broker keeps together, or of most."""
 
 _SHARED = "kafka"
 _ARCHIVE = "classes.jsa"
@@ -52,8 +58,22 @@ def _first_broker() -> Path:
 def _start_shared(folder: Path) -> None:
     broker = KafkaBroker(folder)
     broker.start()
+    _await_coordinator(KafkaConnection(bootstrap=(broker.bootstrap,)))
     (folder / "bootstrap").write_text(broker.bootstrap)
     (folder / "pid").write_text(str(broker.pid))
+
+
+def _await_coordinator(kafka: KafkaConnection) -> None:
+    """Has the broker make what it keeps of groups, which for some seconds it knows nothing of."""
+    deadline = time.monotonic() + PATIENCE_S
+    with AdminClient(kafka) as admin:
+        while True:
+            try:
+                admin.describe_groups([f"group-{number}" for number in range(GROUPS)])
+                return
+            except COORDINATOR_AWAITED:
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
 
 
 def end_shared_broker() -> None:

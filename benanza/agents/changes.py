@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
+from math import comb
 from statistics import median
 from typing import Any, ClassVar, Literal
 
@@ -22,8 +23,8 @@ FIGURES: tuple[Figure, ...] = ("p50_us", "p99_us", "per_s")
 
 OF_A_KIND = ("model_id", "device", "framework", "precision", "scenario")
 
-SURE = 2
-"""From so many runs on, one knows how far they are apart."""
+MOST_ONCE_IN = 20
+"""Where nothing changed, a figure is taken for changed at most once in so many times."""
 
 _RUNS = """
 SELECT model, model_id, device, framework, precision, scenario, options, system_id,
@@ -40,8 +41,8 @@ ORDER BY min(evaluated_at), system_id
 
 class ChangedFigure(Document, frozen=True, kw_only=True):
     """The medians of a figure before and now, and how far the runs of either are apart: the
-    greatest by the least, less one. It changed for `sure` where each side has several runs, and all
-    of one are above all of the other.
+    greatest by the least, less one. It changed for `sure` where all runs of one side are above all
+    of the other, and there are `enough`.
     """
 
     figure: Figure
@@ -99,6 +100,14 @@ def evaluation_changes(settings: Settings, model: str) -> EvaluationChanges:
     return changes(rows)
 
 
+def enough(before: int, now: int) -> bool:
+    """Whether so many runs can say that something changed. Where nothing did, all orders of them
+    are equally likely, and in two of these one side is above the other: an exact test of ranks, as
+    Mann and Whitney have it. Four runs of each are enough, and two beside eight.
+    """
+    return comb(before + now, now) >= 2 * MOST_ONCE_IN
+
+
 def changes(rows: Sequence[Mapping[str, Any]]) -> EvaluationChanges:
     """What rows of systems, each with its runs, say, in the order of their first runs."""
     alike: dict[tuple[Any, ...], list[Mapping[str, Any]]] = defaultdict(list)
@@ -144,5 +153,5 @@ def _figures(
                 now=median(new),
                 spread_before=old[-1] / old[0] - 1,
                 spread=new[-1] / new[0] - 1,
-                sure=apart and min(len(old), len(new)) >= SURE,
+                sure=apart and enough(len(old), len(new)),
             )

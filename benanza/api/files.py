@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from benanza import arguments
 from benanza.api.common import ModelSource, Values, shown
 from benanza.results.import_recordings import Imported
-from benanza.results.inspect import Inspection
+from benanza.results.inspect import InspectedWeights, Inspection
 from benanza.results.publish import Published
 from benanza.settings import load
 from benanza.tracing.results import TraceAnswer
@@ -50,6 +50,19 @@ def inspect(
         arguments.derivation(quantised, tensor_parallel),
     )
     return shown(inspection)
+
+
+@in_turn
+def inspect_weights(model: ModelSource) -> InspectedWeights:
+    """The weights in a model's file: of each its shape, its type, and what its values are like.
+
+    The file is read once, and one weight is in memory at a time. Raises `BenanzaError` if the model
+    can't be fetched, is none, or is larger than the limits.
+    """
+    from benanza.looking.weights.inspect_weights import inspect_weights as weights_in
+    from benanza_ingest.limits import limits_of
+
+    return shown(weights_in(arguments.model_text("model", model), limits_of(load(None))))
 
 
 @in_turn

@@ -16,7 +16,7 @@ class Listed(NamedTuple):
 
 SECTIONS: Mapping[str, tuple[Listed, ...]] = {
     "Measure": (
-        Listed("inspect", "looking.inspect", "The layers of MODEL, and what each computes."),
+        Listed("inspect", "looking.inspect", "The layers of MODEL, or what its weights hold."),
         Listed("run", "running.run", "Lower bounds: how fast each MODEL could run here."),
         Listed("publish", "publishing.publish", "Publishes models to the services."),
         Listed("profile", "looking.profile", "Times each MODEL in a framework, call by call."),

@@ -55,7 +55,8 @@ own reserve, it runs out of them; so it is told to expect one that is faster tha
 class LoadSettings(NamedTuple):
     """What LoadGen is to do. `expected_us` is how long a query may take, from which LoadGen makes
     up its number; `rate_per_s` that of samples, at the server's or expected of offline. The server
-    has to answer `percentile` of its queries within `limit_us`.
+    has to answer `percentile` of its queries within `limit_us`. Queries are at least
+    `least_queries`, by default as many as in `LEAST_QUERIES`.
     """
 
     scenario: Scenario
@@ -66,6 +67,7 @@ class LoadSettings(NamedTuple):
     limit_us: float = 0.0
     percentile: float = 0.99
     streams: int = 8
+    least_queries: int | None = None
 
 
 class Said(NamedTuple):
@@ -143,7 +145,7 @@ def _settings(load: LoadSettings) -> Any:
     settings.sample_index_rng_seed = load.seeds.order
     settings.schedule_rng_seed = load.seeds.schedule
     settings.min_duration_ms = int(1_000 * load.duration_s)
-    settings.min_query_count = LEAST_QUERIES[load.scenario]
+    settings.min_query_count = load.least_queries or LEAST_QUERIES[load.scenario]
     expected_ns = max(1, int(1_000 * load.expected_us / PREGENERATED))
     match load.scenario:
         case "single-stream":

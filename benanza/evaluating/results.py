@@ -102,8 +102,8 @@ class Evaluation(Result, frozen=True, kw_only=True):
     `model_id` is that of batch size 1, `dims` holds its other dimensions. `service` are the times
     without load, by batch size, and `not_batched` says why there is but one. `rate_per_s` is that
     of the server's run; where it was `searched`, the greatest that keeps the limit, by `tried`.
-    `simulated` is the latency that a simulation predicts at this rate, by `service` and `overheads`
-    alone.
+    `simulated` is the latency that a simulation predicts at this rate, by `overheads` and the times
+    of batches at other rates.
     `metrics` are what the samples say of the results. `slowed_by` says what else the machine did
     meanwhile. `failure` says why nothing was measured.
     """

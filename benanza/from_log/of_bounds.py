@@ -29,7 +29,7 @@ def bounds(facts: Facts, asked: Mapping[str, Any]) -> list[Row]:
         for version, model in _chosen(facts, asked)
         if not asked["models"] or {model.name, model.model_id} & {*asked["models"]}
     ]
-    of = "model_id", "system", "runtime", "precision", "accounting", "fusion"
+    of = "model_id", "system", "runtime", "precision", "accounting", "fusion", "system_id"
     return sorted(
         found,
         key=lambda row: (

@@ -7,7 +7,7 @@ from typing import IO, Any
 from benanza.from_log import of_bounds, of_measurements, of_models, of_runs, of_systems
 from benanza.from_log.facts import Facts, Row
 from benanza.looking import model_ids
-from benanza.report.forms import FORMS
+from benanza.looking.calls.forms import FORMS
 from benanza_backbone.clickhouse import bound_queries, queries, stored_events, unbounded_queries
 from benanza_backbone.clickhouse.connection import NEEDS_ENGINE
 from benanza_backbone.clickhouse.store import Store

@@ -16,18 +16,24 @@ from benanza.gating.results import GateCheck, Limit, Verdict
 
 REPETITIONS = 5
 
+FEW = (
+    "too few repetitions or samples are known to say how they vary; run benanza gate without "
+    "--stored, and record what it is compared with so"
+)
+
 
 class Varying(NamedTuple):
-    """A time in microseconds, and between which others it lies."""
+    """A time in microseconds, between which others it lies, and of how many repetitions."""
 
     us: float
     least_us: float
     greatest_us: float
+    repetitions: int = REPETITIONS
 
 
 def varying(medians_us: Sequence[float]) -> Varying:
     """The time of which these are repetitions, at least one."""
-    return Varying(median(medians_us), min(medians_us), max(medians_us))
+    return Varying(median(medians_us), min(medians_us), max(medians_us), len(medians_us))
 
 
 def check(
@@ -40,14 +46,15 @@ def check(
 ) -> GateCheck:
     """Whether the run takes at most `allowed` times as long as what it stands `beside`. A `doubt`
     says why the ratio may be less: then no limit fails by it. `doubt_beside` says why it may be
-    more: then none is passed.
+    more: then none is passed. Nor does one fail by fewer repetitions than `REPETITIONS`.
     """
     ratio = _over(run.us, beside.us)
     least = _over(run.least_us, beside.greatest_us)
     greatest = _over(run.greatest_us, beside.least_us)
     verdict: Verdict
     if least > allowed:
-        verdict, reason = "fails", doubt
+        few = min(run.repetitions, beside.repetitions) < REPETITIONS
+        verdict, reason = "fails", doubt or (FEW if few else "")
     else:
         verdict, reason = ("holds" if greatest <= allowed else "within the noise"), doubt_beside
     return GateCheck(

@@ -7,6 +7,8 @@ from msgspec.structs import asdict
 
 from benanza.installation.configured import known_store
 from benanza.looking.bounds import matching_bounds
+from benanza.looking.calls.forms import CallForm, forms_of
+from benanza.looking.calls.memory import Held, held
 from benanza.looking.model_ids import model_ids
 from benanza.looking.stored_bound import StoredBound
 from benanza.request import BoundPolicy
@@ -33,19 +35,24 @@ def known_explanations(
         ids = model_ids(store, models, limits_of(settings))
         bounds = matching_bounds(store.bounds(ids), policy, dims)
         stored = [StoredBound.of(store, bound) for bound in bounds]
-    return Explanations(explanations=tuple(map(explained, stored)))
+        forms = forms_of(store, stored)
+    return Explanations(explanations=tuple(explained(each, forms) for each in stored))
 
 
-def explained(stored: StoredBound) -> Explanation:
-    """The calls of a bound, those that take the longest first."""
+def explained(stored: StoredBound, forms: Mapping[str, CallForm]) -> Explanation:
+    """The calls of a bound, those that take the longest first. What they hold in memory is known if
+    their `forms` are, by fingerprint.
+    """
     measured, ceilings = stored.by_layer(), stored.ceilings()
     groups = stored.model.groups
     rules = {(tuple(sorted(group.layers)), group.fingerprint): group.rule for group in groups}
     cover = stored.cover(fusion=stored.bound.fusion)
+    memory = held(cover.calls, stored.model.edges, forms, stored.bound.precision)
     calls = []
-    for call in cover.calls:
+    for order, call in enumerate(cover.calls):
         best = fastest(measured.get(call.fingerprint, ()), cover.layouts[call.positions])
-        calls.append(_call(call, best and best[1], stored, rules, ceilings))
+        holds = memory[order] if memory else None
+        calls.append(_call(call, order, holds, best and best[1], stored, rules, ceilings))
     return Explanation(bound=stored.bound, calls=tuple(sorted(calls, key=_longest_first)))
 
 
@@ -55,6 +62,8 @@ def _longest_first(call: ExplainedCall) -> tuple[float, tuple[int, ...]]:
 
 def _call(
     call: Call,
+    order: int,
+    holds: Held | None,
     variant: Variant | None,
     stored: StoredBound,
     rules: Mapping[tuple[tuple[int, ...], str], str],
@@ -75,6 +84,9 @@ def _call(
         layout=variant.layout if variant else "",
         roofline_us=roofline_us,
         limited_by=limited_by,
+        order=order,
+        constant_bytes=holds.constants if holds else None,
+        alive_bytes=holds.values if holds else None,
     )
 
 

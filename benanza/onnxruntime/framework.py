@@ -191,7 +191,9 @@ class OnnxRuntimeFramework(Framework):
 
 
 def _reason(error: Exception) -> str:
-    return short_reason(f"ONNX Runtime: {short_reason(str(error)) or repr(error)}")
+    said = f"ONNX Runtime: {short_reason(str(error)) or repr(error)}"
+    mixed = nvidia.mixed_cudnn() if "cudnn" in said.lower() else ""
+    return short_reason(f"{mixed}; {said}" if mixed else said)
 
 
 def _nothing() -> AbstractContextManager[list[Activity]]:

@@ -2,13 +2,15 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 
 from benanza.installation.beside import log_beside
-from benanza.installation.configured import configured_log
+from benanza.installation.configured import configured_log, known_store
 from benanza.operating.status import NamedModel
 from benanza.spans.exporting import export_asked
 from benanza.spans.of_requests import request_traces
-from benanza.spans.of_services import service_traces
+from benanza.spans.of_services import no_sink, service_traces
+from benanza.spans.records import StoredAt
 from benanza.spans.trace import SpanTrace
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import EventLog
@@ -19,8 +21,9 @@ def traces_of(settings: Settings, model: NamedModel) -> list[SpanTrace]:
     """Those of the model. Raises `BenanzaError` if the log can't be read, and where it says nothing
     of the model.
     """
+    stored_at = _stored_at(settings)
     with _log(settings) as log:
-        found = _found(log, model.name) or _found(log, model.sha256)
+        found = _found(log, model.name, stored_at) or _found(log, model.sha256, stored_at)
     if not found:
         raise BenanzaError(f"{model.name} is not ingested yet, so it has no trace")
     return found
@@ -33,7 +36,7 @@ def export_services(
     `BenanzaError` if the log can't be read, and as `export_asked` does.
     """
     with _log(settings) as log:
-        found = list(service_traces(log, models))
+        found = list(service_traces(log, models, _stored_at(settings)))
     for trace in found:
         export_asked(trace, environ)
 
@@ -46,8 +49,25 @@ def export_request(settings: Settings, evaluation_id: str, environ: Mapping[str,
         export_asked(trace, environ)
 
 
-def _found(log: EventLog, model: str) -> list[SpanTrace]:
-    return [*service_traces(log, [model]), *request_traces(log, model)]
+def _found(log: EventLog, model: str, stored_at: StoredAt) -> list[SpanTrace]:
+    return [*service_traces(log, [model], stored_at), *request_traces(log, model)]
+
+
+def _stored_at(settings: Settings) -> StoredAt:
+    """What the store says, where a sink fills it: over Kafka. An embedded one is filled when
+    somebody asks it.
+    """
+    if settings.kafka is None:
+        return no_sink
+
+    def stored_at(architectures: Collection[str]) -> Mapping[str, datetime]:
+        try:
+            with known_store(settings) as store:
+                return store.bounds_stored(architectures)
+        except BenanzaError:  # another process has it: the rest of the trace is worth having
+            return {}
+
+    return stored_at
 
 
 @contextmanager

@@ -1,8 +1,10 @@
 """`publish --wait`: until the services have made bounds of what was published."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
+from typing import TypeVar
 
 from benanza.operating.progress_in_store import progress_in_store
 from benanza.results.publish import PublishedModel, UnpublishedModel
@@ -10,6 +12,7 @@ from benanza.running.progress import RunProgress
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.event_log.event_log import EventLog, Partition
 from benanza_backbone.kafka.connection import KafkaConnection
+from benanza_backbone.kafka.errors import CoordinatorAwaitedError
 from benanza_backbone.kafka.log import KafkaEventLog
 from benanza_backbone.kafka.members import members_of_groups
 from benanza_backbone.settings import Settings, kafka_of
@@ -23,6 +26,8 @@ from benanza_schemas.consumer_groups import (
 )
 from benanza_schemas.events import DeadLetter
 from benanza_schemas.topics import DEAD_LETTERS, MODELS
+
+Asked = TypeVar("Asked")
 
 EVERY_S = 2.0
 """Seconds between two looks."""
@@ -79,7 +84,7 @@ class Awaiting:
         # The analyzer, and then the sink, take all that was there.
         for number, service in enumerate((ANALYZER, SINK)):
             self._show(progress, "storing bounds", number, 2)
-            while sum(self._log.waiting(*CONSUMER_GROUPS[service]).values()):
+            while sum(_settled(partial(self._log.waiting, *CONSUMER_GROUPS[service])).values()):
                 time.sleep(EVERY_S)
         return failed
 
@@ -103,7 +108,7 @@ class Awaiting:
     def _measure(self, model: PublishedModel, progress: RunProgress) -> None:
         """Until the runners at work have tried all layers of the model."""
         while True:
-            members = members_of_groups(self._kafka)
+            members = _settled(partial(members_of_groups, self._kafka))
             at_work = [name for name, count in members.items() if count and is_of(name, RUNNER)]
             so_far = progress_in_store(self._store, model.sha256)
             tried = {
@@ -138,6 +143,17 @@ class Awaiting:
             advanced = 0
         progress.advance(done - advanced)
         self._shown = stage, done, total
+
+
+def _settled(ask: Callable[[], dict[Asked, int]]) -> dict[Asked, int]:
+    """What is answered about groups, once the brokers know which of them coordinates each: as one
+    of them ends or starts, they don't for some seconds.
+    """
+    while True:
+        try:
+            return ask()
+        except CoordinatorAwaitedError:
+            time.sleep(EVERY_S)
 
 
 def _reasons(log: EventLog, since: Mapping[Partition, int]) -> dict[str, str]:

@@ -1,15 +1,22 @@
-"""The layers of a model, for people."""
+"""The layers of a model, and its weights, for people."""
 
 import re
 from collections.abc import Sequence
+from math import prod
 
 from rich.console import Console, RenderableType
 from rich.text import Text
 
 from benanza.render.bounds import LAYERS_SHOWN, REASONS_SHOWN, named_layer
-from benanza.render.table import Column, html, listed, names, printable, table
+from benanza.render.table import Column, html, listed, names, printable, shortened, table
 from benanza.render.units import amount, dimensions, plural
-from benanza.results.inspect import InspectedLayer, Inspection, SkippedLayer
+from benanza.results.inspect import (
+    InspectedLayer,
+    InspectedWeight,
+    InspectedWeights,
+    Inspection,
+    SkippedLayer,
+)
 
 COLUMNS = (
     Column("#", spare=5),
@@ -21,6 +28,20 @@ COLUMNS = (
     Column("FLOPs"),
     Column("moves"),
     Column("parameters", spare=4),
+)
+
+WEIGHTS = (
+    names("weight"),
+    Column("type", "left", spare=2),
+    Column("shape", "left"),
+    Column("bytes", spare=4),
+    Column("min"),
+    Column("max"),
+    Column("mean"),
+    Column("deviation"),
+    Column("zeros", spare=1),
+    Column("first values", "left", spare=5),
+    Column("read by", "left", spare=3),
 )
 
 _QUOTED = re.compile(r"'[^']*'")
@@ -35,6 +56,70 @@ def print_inspection(console: Console, inspection: Inspection) -> None:
 def inspection_html(inspection: Inspection) -> str:
     """The same for a notebook."""
     return html(_parts(inspection, plain=False))
+
+
+def print_weights(console: Console, found: InspectedWeights) -> None:
+    """Prints the weights as a table, the totals, and those whose values can't be had."""
+    for part in _weights(found, plain=not console.is_terminal):
+        console.print(part)
+
+
+def weights_html(found: InspectedWeights) -> str:
+    """The same for a notebook."""
+    return html(_weights(found, plain=False))
+
+
+def _weights(found: InspectedWeights, *, plain: bool) -> list[RenderableType]:
+    rows = [
+        (
+            weight.name,
+            weight.dtype,
+            dimensions(weight.shape),
+            amount(weight.bytes, "B"),
+            _number(weight.min),
+            _number(weight.max),
+            _number(weight.mean),
+            _number(weight.std),
+            "-" if weight.zero_share is None else f"{weight.zero_share:.1%}",
+            ", ".join(map(_number, weight.values)),
+            listed([shortened(name) for name in weight.read_by], 1),
+        )
+        for weight in found.weights
+    ]
+    elements = sum(prod(weight.shape) for weight in found.weights)
+    total = f"{plural(len(rows), 'weight')}, {amount(elements)} values"
+    total += f", {amount(sum(weight.bytes for weight in found.weights), 'B')}"
+    return [
+        *([table(WEIGHTS, rows, plain=plain)] if rows else []),
+        Text(printable(f"{found.name}: {total}")),
+        *(
+            Text(printable(f"not finite: {weight.not_finite:,} values of {weight.name}"))
+            for weight in found.weights
+            if weight.not_finite
+        ),
+        *map(Text, _without_values(found)),
+    ]
+
+
+def _number(value: float | str | None) -> str:
+    if value is None:
+        return "-"
+    return value if isinstance(value, str) else f"{value:.3g}"
+
+
+def _without_values(found: InspectedWeights) -> list[str]:
+    """A line for each reason why values can't be had."""
+    by_reason: dict[str, list[InspectedWeight]] = {}
+    for weight in found.weights:
+        if weight.reason:
+            by_reason.setdefault(weight.reason, []).append(weight)
+    return [
+        printable(
+            f"no values: {plural(len(of), 'weight')}, "
+            f"{listed([shortened(weight.name) for weight in of], LAYERS_SHOWN)}: {reason}"
+        )
+        for reason, of in by_reason.items()
+    ]
 
 
 def _parts(inspection: Inspection, *, plain: bool) -> list[RenderableType]:

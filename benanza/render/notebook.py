@@ -18,14 +18,14 @@ from benanza.render.answers.what_if import what_ifs_html
 from benanza.render.bounds import bounds_html, known_bounds_html, lower_bounds_html
 from benanza.render.comparison import comparison_html
 from benanza.render.history import history_html
-from benanza.render.inspect import inspection_html
+from benanza.render.inspect import inspection_html, weights_html
 from benanza.render.load.evaluation import evaluation_html
 from benanza.render.publish import published_html
 from benanza.render.status import status_html
 from benanza.results.advise import Advised
 from benanza.results.bounds import Bounds, Comparison, History, KnownBounds, LowerBounds
 from benanza.results.explain import Explanations
-from benanza.results.inspect import Inspection, KnownLayers
+from benanza.results.inspect import InspectedWeights, Inspection, KnownLayers
 from benanza.results.operating import Status
 from benanza.results.profile import Profiles
 from benanza.results.publish import Published
@@ -39,6 +39,7 @@ from benanza.tracing.results import TraceAnswer, TraceComparison
 def show_tables() -> None:
     """Has notebooks show these results as tables from now on."""
     SHOWN_BY[Inspection] = inspection_html
+    SHOWN_BY[InspectedWeights] = weights_html
     SHOWN_BY[Bounds] = bounds_html
     SHOWN_BY[KnownBounds] = known_bounds_html
     SHOWN_BY[PredictedBounds] = predictions_html

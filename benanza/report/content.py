@@ -8,6 +8,7 @@ from typing import NamedTuple
 from benanza.installation.configured import known_store
 from benanza.looking.advise import advice_about
 from benanza.looking.bounds import matching_bounds
+from benanza.looking.calls.forms import CallForm, forms_of
 from benanza.looking.explain import explained
 from benanza.looking.model_ids import model_ids, of_the_same_file
 from benanza.looking.stored_bound import StoredBound
@@ -15,7 +16,6 @@ from benanza.looking.what_if import what_ifs_of
 from benanza.profiling.beside_bound import profiles_of
 from benanza.render.bounds import model_at
 from benanza.render.systems import ID_SHOWN, SystemNames
-from benanza.report.forms import CallForm, forms_of
 from benanza.request import BoundPolicy
 from benanza.results.advise import ModelAdvice
 from benanza.results.explain import ExplainedCall
@@ -30,22 +30,34 @@ from benanza_schemas.events import System
 from benanza_schemas.layer import Precision
 
 
+class ReportedNode(NamedTuple):
+    """A node of a model: its operator and name, and the fingerprint of its layer, empty for one
+    that was skipped.
+    """
+
+    op: str
+    name: str
+    fingerprint: str
+
+
 class ReportedBound(NamedTuple):
     """A bound with all that a report says of it. No other one in the report has its `title`.
 
     `file` is the SHA-256 of the model's file.
-    `calls` are in the order of the model's layers. `edges` lead between positions of layers.
+    `calls` are in an order in which they can run. `nodes` are the model's layers by position, and
+    `edges` lead between positions.
     `ceilings` are the system's highest rates, None where they aren't known. `measured` is when
     the first and the last of its calls were measured. `runs` are the newest runs by frameworks on
     the same device, with advice, the fastest first. `at_precisions` are the model's whole
     bounds at other precisions on the same system, in microseconds. `forms` are those of the calls
-    by fingerprint; of a call that has none, it isn't known.
+    and the nodes by fingerprint; of what has none, it isn't known.
     """
 
     title: str
     file: str
     bound: ModelBound
     calls: tuple[ExplainedCall, ...]
+    nodes: tuple[ReportedNode, ...]
     edges: tuple[tuple[int, int], ...]
     ceilings: PlatformCeilings | None
     system: System
@@ -75,9 +87,9 @@ class ReportedBound(NamedTuple):
         return next((of for of in others if of.configuration == run.calls_of), run)
 
     @property
-    def has_forms(self) -> bool:
-        """Whether it is known of all its calls what they read and give."""
-        return all(call.fingerprint in self.forms for call in self.calls)
+    def knows_memory(self) -> bool:
+        """Whether it has calls, and what they read and give is known of all of them."""
+        return bool(self.calls) and all(call.alive_bytes is not None for call in self.calls)
 
     @property
     def device(self) -> str:
@@ -168,8 +180,12 @@ def _reported(
     forms: Mapping[str, CallForm],
 ) -> ReportedBound:
     bound = stored.bound
-    calls = sorted(explained(stored).calls, key=lambda call: max(call.positions))
+    calls = sorted(explained(stored, forms).calls, key=lambda call: call.order)
     used = {call.fingerprint for call in calls}
+    model = stored.model
+    of_layers = [(model.summaries[use.summary], use.name) for use in model.layers]
+    nodes = tuple(ReportedNode(of.op, name, of.fingerprint) for of, name in of_layers)
+    shown = used.union(node.fingerprint for node in nodes)
     times = [
         measurement.measured_at
         for measurement in stored.measurements
@@ -182,6 +198,7 @@ def _reported(
         file=stored.model.sha256,
         bound=bound,
         calls=tuple(calls),
+        nodes=nodes,
         edges=stored.model.edges,
         ceilings=stored.ceilings(),
         system=stored.system.system,
@@ -189,5 +206,5 @@ def _reported(
         what_ifs=what_ifs_of(stored, ()).what_ifs,
         at_precisions=_at_precisions(bound, known),
         runs=tuple(sorted(runs, key=lambda run: run.profile.us or 0.0)),
-        forms={each: forms[each] for each in sorted(used & forms.keys())},
+        forms={each: forms[each] for each in sorted(shown & forms.keys())},
     )

@@ -6,6 +6,7 @@ from datetime import datetime
 from benanza.render.table import operators
 from benanza.report.answer import time_text
 from benanza.report.content import ReportedBound
+from benanza.report.figures.style import hover
 from benanza.report.figures.timeline import of_bound, tracked
 from benanza.report.kinds import kind_of_call
 from benanza.report.layouts import LEAST_SHARE
@@ -22,13 +23,14 @@ CHOICE = (
 
 def page_of_difference(one: ReportedBound, other: ReportedBound, at: datetime | None = None) -> str:
     """A page about both, as the text of an HTML file, made at this time, now if not said."""
-    tracks = {"the first": of_bound(one), "the second": of_bound(other)}
+    tracks = {"the first": of_bound(one), "the second": of_bound(other, len(one.calls))}
     tables = {
         "kinds": by("kind", one, other, lambda call: kind_of_call(call.op, call.rule)),
         "operators": by("operators", one, other, lambda call: operators(call.op)),
         "choices": choices(one, other),
     }
-    data = packed_data("difference", {"timeline": tracked(tracks)}, tables)
+    hovers = list(map(hover, (*one.calls, *other.calls)))
+    data = packed_data("difference", {"timeline": tracked(tracks)}, tables, hovers=hovers)
     return rendered(
         "difference.html.jinja",
         at,

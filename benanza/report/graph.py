@@ -1,10 +1,11 @@
 """The graph of a bound's calls as boxes and arrows, which the page lays out from top to bottom."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 import networkx
 
+from benanza.looking.calls.dataflow import read_between
 from benanza.render.table import printable, shortened
 from benanza.report.blocks import Block, repeated_blocks
 from benanza.report.content import ReportedBound
@@ -21,8 +22,8 @@ LABEL = 25
 
 
 class Box(NamedTuple):
-    """A call in the graph. `call` is its number in the table; `names` is what a search looks in;
-    `heat` is its time as a share of that of the slowest call.
+    """A call in the graph. `call` is its number in the table, `positions` are those of its nodes;
+    `names` is what a search looks in; `heat` is its time as a share of that of the slowest call.
     """
 
     call: int
@@ -31,20 +32,26 @@ class Box(NamedTuple):
     heat: float
     critical: bool
     names: str
+    positions: tuple[int, ...]
 
 
-class CallGraph(NamedTuple):
-    """Boxes, and arrows between positions of boxes. An arrow that a longer way leads around, as at
-    a residual connection, is in `skips`; they are `beside` the boxes where too many would have to
-    find their way between these. `blocks` are calls that repeat and are drawn once, until a reader
-    wants all.
+class Arrows(NamedTuple):
+    """Arrows between places of boxes. One that a longer way leads around, as at a residual
+    connection, is in `skips`; they are `beside` the boxes where too many would have to find their
+    way between these. `blocks` are boxes that repeat and are drawn once, until a reader wants all.
     """
 
-    boxes: tuple[Box, ...]
     arrows: tuple[tuple[int, int], ...]
     skips: tuple[tuple[int, int], ...]
     beside: bool
     blocks: tuple[Block, ...]
+
+
+class CallGraph(NamedTuple):
+    """Boxes of calls, and the arrows between them."""
+
+    boxes: tuple[Box, ...]
+    arrows: Arrows
 
 
 def graph(reported: ReportedBound) -> CallGraph:
@@ -52,18 +59,6 @@ def graph(reported: ReportedBound) -> CallGraph:
 
     Layers that are in no call, such as views, aren't drawn: what they lead to is.
     """
-    of_layer = {
-        position: number
-        for number, call in enumerate(reported.calls)
-        for position in call.positions
-    }
-    calls = networkx.DiGraph()
-    calls.add_nodes_from(range(len(reported.calls)))
-    calls.add_edges_from(
-        (of_layer[source], of_layer[target])
-        for source, target in _without_views(reported, of_layer)
-        if of_layer[source] != of_layer[target]
-    )
     slowest_us = max(map(took, reported.calls), default=0.0)
     boxes = tuple(
         Box(
@@ -73,15 +68,25 @@ def graph(reported: ReportedBound) -> CallGraph:
             heat=took(call) / slowest_us if slowest_us else 0.0,
             critical=call.critical,
             names=" ".join((call.op, call.library, *map(shortened, call.layers))),
+            positions=tuple(sorted(call.positions)),
         )
         for number, call in enumerate(reported.calls)
     )
-    skips, ranks = _skips(calls)
     prints = [call.fingerprint for call in reported.calls]
-    blocks = repeated_blocks(prints) if len(boxes) > MOST_BOXES else []
-    return CallGraph(
-        boxes,
-        tuple(edge for edge in calls.edges if edge not in skips),
+    return CallGraph(boxes, arrows_between(prints, read_between(reported.calls, reported.edges)))
+
+
+def arrows_between(boxes: Sequence[Hashable], edges: Iterable[tuple[int, int]]) -> Arrows:
+    """The arrows of a graph without circles whose boxes are told apart by these marks, with edges
+    between their places.
+    """
+    drawn = networkx.DiGraph()
+    drawn.add_nodes_from(range(len(boxes)))
+    drawn.add_edges_from(edges)
+    skips, ranks = _skips(drawn)
+    blocks = repeated_blocks(boxes) if len(boxes) > MOST_BOXES else []
+    return Arrows(
+        tuple(edge for edge in drawn.edges if edge not in skips),
         tuple(sorted(skips)),
         ranks > MOST_RANKS,
         tuple(blocks),
@@ -110,13 +115,3 @@ def _skips(calls: networkx.DiGraph) -> tuple[set[tuple[int, int]], int]:
         if rank[target] > rank[source] + 1 and calls.out_degree(source) > 1
     }
     return skips, sum(rank[target] - rank[source] for source, target in skips)
-
-
-def _without_views(reported: ReportedBound, of_layer: dict[int, int]) -> Sequence[tuple[int, int]]:
-    """Edges between layers that are in calls. One that leads through layers in none is one edge."""
-    layers = networkx.DiGraph(reported.edges)
-    for position in [layer for layer in layers if layer not in of_layer]:
-        before, after = list(layers.predecessors(position)), list(layers.successors(position))
-        layers.remove_node(position)
-        layers.add_edges_from((source, target) for source in before for target in after)
-    return list(layers.edges)

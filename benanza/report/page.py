@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import plotly.graph_objects as go
@@ -19,11 +20,13 @@ from benanza.render.units import named_sizes, plural
 from benanza.report import answer, ladder, remedies, tables
 from benanza.report.content import ReportedBound
 from benanza.report.figures.flame import flame
-from benanza.report.figures.memory import held, memory
+from benanza.report.figures.memory import memory
 from benanza.report.figures.roofline import roofline
+from benanza.report.figures.style import hover
 from benanza.report.figures.timeline import timeline
 from benanza.report.graph import graph
 from benanza.report.kinds import COLOURS
+from benanza.report.nodes import nodes_of
 from benanza.report.sweeps import figures_of, sweeps_of
 from benanza.report.terms import TERMS, anchor
 from benanza.results.explain import Explanation
@@ -43,6 +46,9 @@ LIMITS: dict[Limit, str] = {
 }
 """What the ceilings are called."""
 
+DIGITS = 7
+"""More than any measurement has."""
+
 ANSWERED = 3
 """Of so many bounds the answers stand at the top; of more, one sentence."""
 
@@ -61,6 +67,11 @@ def page(
         for number, (title, drawn) in enumerate(sweeps)
     }
     data |= {f"bound-{number}": _of_bound(of) for number, of in enumerate(bounds) if of.known}
+    models = list(dict.fromkeys(of.bound.model_id for of in bounds if of.known))
+    for number, model_id in enumerate(models):
+        nodes = nodes_of(next(of for of in bounds if of.bound.model_id == model_id))
+        shown = nodes._asdict() | nodes.arrows._asdict()
+        data[f"nodes-{number}"] = packed(msgspec.json.encode(shown).decode())
     few = len(bounds) <= ANSWERED
     return rendered(
         "report.html.jinja",
@@ -71,6 +82,7 @@ def page(
         answered=bounds if few else (),
         bounds=bounds,
         numbers={reported.title: number for number, reported in enumerate(bounds)},
+        nodes={model_id: number for number, model_id in enumerate(models)},
         contents=tables.contents(bounds),
         sweeps=sweeps,
         facts={reported.title: _facts(reported, price_per_hour) for reported in bounds},
@@ -90,7 +102,7 @@ def rendered(template: str, at: datetime | None, **context: object) -> str:
     return environment.get_template(template).render(
         **context,
         style=_file("style.css"),
-        script=Markup("\n").join(map(_file, ("page.js", "table.js", "graph.js"))),
+        script=Markup("\n").join(map(_file, ("page.js", "table.js", "graph.js", "nodes.js"))),
         scripts={"plotly": packed(get_plotlyjs()), "dagre": packed(_dagre())},
         version=version("benanza"),
         commit=built_from(),
@@ -111,9 +123,12 @@ def _dagre() -> str:
     return f"/*\n{text}*/\n{code}"
 
 
-def packed(text: str) -> str:
-    """What a page unpacks with `DecompressionStream`: a text compressed by gzip, in base64."""
-    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
+def packed(text: str) -> Markup:
+    """What a page unpacks: a text compressed by gzip, in Base85 with a comma in place of the `<`,
+    with which HTML might begin.
+    """
+    compressed = gzip.compress(text.encode(), 9, mtime=0)
+    return Markup(base64.b85encode(compressed).decode().replace("<", ","))
 
 
 def _file(name: str) -> Markup:
@@ -125,26 +140,37 @@ def packed_data(
     drawn: Mapping[str, go.Figure],
     shown: Mapping[str, tables.SortedTable],
     **more: object,
-) -> str:
+) -> Markup:
     """What the page draws of a part once a reader opens it: figures and tables by their names.
     Files that a reader saves begin with `name`.
     """
     data = {
         "name": name,
-        "figures": {each: msgspec.Raw(of.to_json().encode()) for each, of in drawn.items()},
+        "figures": {each: msgspec.json.decode(of.to_json()) for each, of in drawn.items()},
         "tables": {
             each: of._asdict() | {"columns": [column._asdict() for column in of.columns]}
             for each, of in shown.items()
         },
         **more,
     }
-    return packed(msgspec.json.encode(data).decode())
+    return packed(msgspec.json.encode(_rounded(data)).decode())
 
 
-def _of_bound(reported: ReportedBound) -> str:
+def _rounded(value: Any) -> Any:
+    """The same with numbers to `DIGITS`: all of them would be a fifth of the data."""
+    match value:
+        case float():
+            return float(f"{value:.{DIGITS}g}")
+        case list() | tuple():
+            return [_rounded(each) for each in value]
+        case dict():
+            return {key: _rounded(each) for key, each in value.items()}
+    return value
+
+
+def _of_bound(reported: ReportedBound) -> Markup:
     timed = reported.timed
     calls = graph(reported)
-    of_memory = held(reported, calls)
     explanation = Explanation(bound=reported.bound, calls=reported.calls)
     return packed_data(
         reported.title,
@@ -152,11 +178,12 @@ def _of_bound(reported: ReportedBound) -> str:
             "timeline": timeline(reported),
             "flame": flame(reported),
             "roofline": roofline(reported),
-            **({"memory": memory(reported, of_memory)} if of_memory else {}),
+            **({"memory": memory(reported.calls)} if reported.knows_memory else {}),
         },
-        {"calls": tables.calls_of(reported, of_memory), "runs": tables.runs_of(reported)},
-        graph=calls._asdict() | {"boxes": [box._asdict() for box in calls.boxes]},
-        trace=msgspec.Raw(chrome_trace([timed] if timed else [], [explanation])),
+        {"calls": tables.calls_of(reported), "runs": tables.runs_of(reported)},
+        graph={"boxes": [box._asdict() for box in calls.boxes], **calls.arrows._asdict()},
+        trace=msgspec.json.decode(chrome_trace([timed] if timed else [], [explanation])),
+        hovers=list(map(hover, reported.calls)),
     )
 
 

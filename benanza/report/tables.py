@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from benanza.looking.calls.forms import said
 from benanza.render.systems import SystemNames
 from benanza.render.table import operators
 from benanza.report.answer import run_title
 from benanza.report.content import ReportedBound
-from benanza.report.figures.memory import Held
 from benanza.report.figures.style import took
-from benanza.report.forms import said
 from benanza.report.kinds import kind_of_call
 
 Cell = str | float | None
@@ -63,7 +62,7 @@ CALLS = (
 )
 
 
-def calls_of(reported: ReportedBound, memory: Held | None) -> SortedTable:
+def calls_of(reported: ReportedBound) -> SortedTable:
     """The calls of a bound, with the conversions of layouts before them, and what is held in memory
     while each runs; the slowest first.
     """
@@ -91,8 +90,8 @@ def calls_of(reported: ReportedBound, memory: Held | None) -> SortedTable:
                 form and said(form.reads),
                 form and said(form.constants),
                 form and said(form.gives),
-                memory and memory.weights[number] / 1e6,
-                memory and memory.values[number] / 1e6,
+                None if call.constant_bytes is None else call.constant_bytes / 1e6,
+                None if call.alive_bytes is None else call.alive_bytes / 1e6,
                 form and form.attributes,
             )
         )

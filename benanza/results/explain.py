@@ -18,6 +18,12 @@ class ExplainedCall(Call, frozen=True, kw_only=True):
     of the fastest variant; a view has none. `roofline_us` is the call's speed of light: the
     least time by the system's ceilings; `limited_by` says which of them that is. Both are `None`
     where the ceilings aren't known.
+
+    `order` is the call's place in an order in which the bound's calls can run. `alive_bytes` is
+    what is in memory while it runs, in that order: what calls gave and others are still to read,
+    its own results too. `constant_bytes` are the weights and other constants that it reads, which
+    are there all the time. Both are at the bound's precision, and `None` where what any of the
+    calls reads and gives isn't known.
     """
 
     layers: tuple[str, ...]
@@ -29,6 +35,9 @@ class ExplainedCall(Call, frozen=True, kw_only=True):
     layout: str
     roofline_us: float | None
     limited_by: Limit | None
+    order: int
+    constant_bytes: int | None
+    alive_bytes: int | None
 
 
 class Explanation(Document, frozen=True, kw_only=True):

@@ -71,6 +71,42 @@ class Inspection(Result, frozen=True, kw_only=True):
     notes: tuple[str, ...]
 
 
+class InspectedWeight(Result, frozen=True, kw_only=True):
+    """A weight as a model's file has it: an initializer, or the tensor of a Constant by the name of
+    its result.
+
+    `bytes` are those of its values, packed; those of texts aren't counted. `read_by` are the names
+    of the nodes that read it, or their operators where they have none. `min`, `max`, `mean` and
+    `std`, the standard deviation, are those of finite values, and `None` where there are none;
+    `zero_share` is the share of values that are zero; `not_finite` counts infinities and NaNs.
+    `values` are the first few, in the order of memory; what isn't finite is text. Where the values
+    can't be had, a `reason` says why.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    bytes: int
+    read_by: tuple[str, ...]
+    min: int | float | None
+    max: int | float | None
+    mean: float | None
+    std: float | None
+    zero_share: float | None
+    not_finite: int
+    values: tuple[int | float | str, ...]
+    reason: str
+
+
+class InspectedWeights(Result, frozen=True, kw_only=True):
+    """The weights in a model's file, in its order."""
+
+    _rows: ClassVar[str] = "weights"
+
+    name: str
+    weights: tuple[InspectedWeight, ...]
+
+
 class LayerTime(Document, frozen=True, kw_only=True):
     """The best time of a layer on a system at a precision, or why there is none.
 

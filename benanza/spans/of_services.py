@@ -2,12 +2,14 @@
 
 The log says it: each event has an id that follows from its causes, and its record has the time at
 which it was written. So nothing has to be carried along, a record that was delivered twice counts
-once, and what was done before anybody asked is there, too.
+once, and what was done before anybody asked is there, too. The sink appends nothing: the store says
+when it had a bound first.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from datetime import datetime
 
-from benanza.spans.records import ServiceRecords, Written, layers_of, written
+from benanza.spans.records import ServiceRecords, StoredAt, Written, layers_of, written
 from benanza.spans.trace import Attribute, SpanTrace, TraceSpan, span_id, within
 from benanza_backbone.event_log.event_log import EventLog
 from benanza_schemas.events import (
@@ -25,12 +27,20 @@ MOST_LINKS = 128
 """As many as OpenTelemetry's SDK keeps by default."""
 
 
-def service_traces(log: EventLog, models: Collection[str]) -> Iterator[SpanTrace]:
+def no_sink(_: Collection[str]) -> Mapping[str, datetime]:
+    """Nothing is stored by a sink."""
+    return {}
+
+
+def service_traces(
+    log: EventLog, models: Collection[str], stored_at: StoredAt = no_sink
+) -> Iterator[SpanTrace]:
     """A trace for each model of these names, ids or SHA-256: at each batch size and dimensions,
-    from its first publication on. Its id is the model's.
+    from its first publication on. Its id is the model's. Spans of the sink are those of bounds of
+    which `stored_at` knows.
 
     Of a layer that another model brought before, the trace has nothing but a link to the other's.
-    Raises `BenanzaError` if the log can't be read.
+    Raises `BenanzaError` if the log can't be read, and as `stored_at` does.
     """
     first: dict[str, Written[CheckpointIngested]] = {}
     asked = set(models)
@@ -40,7 +50,7 @@ def service_traces(log: EventLog, models: Collection[str]) -> Iterator[SpanTrace
             first.setdefault(event.model_id, checkpoint)
     if not first:
         return
-    records = ServiceRecords.of(log, [checkpoint.event for checkpoint in first.values()])
+    records = ServiceRecords.of(log, [checkpoint.event for checkpoint in first.values()], stored_at)
     for checkpoint in first.values():
         published = records.published.get(checkpoint.event.published_id)
         if published is not None:
@@ -145,15 +155,17 @@ def _measured(
 def _bounds(
     model: CheckpointIngested, root: TraceSpan, records: ServiceRecords
 ) -> Iterator[TraceSpan]:
-    """From what moved each bound of the model's architecture until the bound was written."""
+    """From what moved each bound of the model's architecture until the bound was written, and from
+    then until the sink had stored it.
+    """
     for bound in records.bounds.get(model.architecture_id, ()):
         event = bound.event
         if bound.at_ns < root.start_ns:
             continue
         began_ns = records.moved_ns.get(event.cause, bound.at_ns)
         fusion = "" if event.fusion else ", no fusion"
-        name = f"analyzer, {event.precision}, {event.accounting}{fusion}"
-        span = _span(root, name, began_ns, bound.at_ns, event)
+        policy = f"{event.precision}, {event.accounting}{fusion}"
+        span = _span(root, f"analyzer, {policy}", began_ns, bound.at_ns, event)
         yield span._replace(
             track="analyzer",
             attributes={
@@ -162,6 +174,11 @@ def _bounds(
                 "benanza.layers_missing": sum(len(each.layers) for each in event.missing),
             },
         )
+        if event.event_id in records.stored_ns:
+            # ClickHouse's clock may be behind the broker's.
+            stored_ns = max(bound.at_ns, records.stored_ns[event.event_id])
+            stored = _span(root, f"sink, {policy}", bound.at_ns, stored_ns, event)
+            yield stored._replace(track="sink")
 
 
 def _span(parent: TraceSpan, name: str, start_ns: int, end_ns: int, event: Event) -> TraceSpan:

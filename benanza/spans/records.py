@@ -53,12 +53,22 @@ def _read(
 ) -> Iterator[tuple[Event, int]]:
     """Events with when they were written, in nanoseconds since 1970."""
     for record, event in readable(log, topic, keys):
-        yield event, (record.timestamp - EPOCH) // MICROSECOND * 1_000
+        yield event, in_ns(record.timestamp)
+
+
+def in_ns(at: datetime) -> int:
+    """In nanoseconds since 1970."""
+    return (at - EPOCH) // MICROSECOND * 1_000
+
+
+StoredAt = Callable[[Collection[str]], Mapping[str, datetime]]
+"""When the sink stored each version of the bounds of these architectures first, by their ids."""
 
 
 class ServiceRecords(NamedTuple):
     """What the log has of some models: publications by their ids; graphs and bounds by their
-    architectures; owners, jobs and results by their layers.
+    architectures; owners, jobs and results by their layers. `stored_ns` says when the sink stored
+    bounds, by their ids.
 
     `owners` are the events that brought each layer first. `moved_ns` says when the graphs and
     results were written, by their ids, and `before_ns` of a result when the runner wrote the one
@@ -73,9 +83,12 @@ class ServiceRecords(NamedTuple):
     moved_ns: Mapping[str, int]
     before_ns: Mapping[str, int]
     bounds: Mapping[str, Sequence[Written[BoundUpdated]]]
+    stored_ns: Mapping[str, int]
 
     @classmethod
-    def of(cls, log: EventLog, models: Collection[CheckpointIngested]) -> "ServiceRecords":
+    def of(
+        cls, log: EventLog, models: Collection[CheckpointIngested], stored_at: StoredAt
+    ) -> "ServiceRecords":
         architectures = {each.architecture_id for each in models}
         graphs = written(log, GRAPHS, ModelIngested, architectures)
         layers = {layer for graph in graphs.values() for layer in layers_of(graph.event)}
@@ -96,6 +109,7 @@ class ServiceRecords(NamedTuple):
             },
             before_ns=before_ns,
             bounds=_by(_bounds_of(log, architectures), lambda bound: bound.architecture_id),
+            stored_ns={each: in_ns(at) for each, at in stored_at(architectures).items()},
         )
 
 

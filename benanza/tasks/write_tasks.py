@@ -72,7 +72,7 @@ def write_tasks(settings: Settings, wanted: Wanted, out: Path) -> WrittenTasks:
     """
     with known_store(settings) as store:
         bound = _bound(store, settings, wanted)
-        explanation = explained(StoredBound.of(store, bound))
+        explanation = explained(StoredBound.of(store, bound), {})
     found = gaps(explanation)
     with configured_log(settings) as log:
         jobs, _ = jobs_of(log, [gap.call.fingerprint for gap in found])

@@ -1,6 +1,7 @@
 """Models under the four scenarios in frameworks, beside their bounds, several times:
 
     python -m benchmarks.evaluate.scenarios RESULTS DATA --framework onnxruntime,openvino MODEL...
+    python -m benchmarks.evaluate.scenarios RESULTS DATA --scenario single-stream,offline MODEL...
 
 It needs the extra `evaluate`, and a machine that does nothing else. Bounds are those in the folder
 DATA. The file RESULTS has a line for each run that is done, so that the program goes on where it
@@ -71,10 +72,13 @@ def run(request: EvaluationRequest, number: int, data: Path) -> LoadedRun:
 
 
 def ordered(
-    runs: Iterable[LoadedRun], models: Sequence[str], frameworks: Sequence[str]
+    runs: Iterable[LoadedRun],
+    models: Sequence[str],
+    frameworks: Sequence[str],
+    scenarios: Sequence[str] = SCENARIOS,
 ) -> list[LoadedRun]:
     """Those of the runs that were asked for, in this order."""
-    order = list(product(models, frameworks, SCENARIOS))
+    order = list(product(models, frameworks, scenarios))
     asked = [each for each in runs if (each.model, each.framework, each.scenario) in order]
     return sorted(asked, key=lambda each: order.index((each.model, each.framework, each.scenario)))
 
@@ -115,6 +119,7 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("models", nargs="+")
     parser.add_argument("--framework", default="onnxruntime,openvino")
+    parser.add_argument("--scenario", default=",".join(SCENARIOS))
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--duration", type=float, default=10.0)
     parser.add_argument("--streams", type=int, default=8)
@@ -125,7 +130,9 @@ def main() -> None:
         for line in (given.results.read_bytes().splitlines() if given.results.exists() else [])
     ]
     known = {(each.model, each.framework, each.scenario, each.number) for each in done}
-    every = product(range(given.times), given.models, given.framework.split(","), SCENARIOS)
+    frameworks = given.framework.split(",")
+    scenarios = [scenario for scenario in SCENARIOS if scenario in given.scenario.split(",")]
+    every = product(range(given.times), given.models, frameworks, scenarios)
     for number, model, framework, scenario in every:
         if (model, framework, scenario, number) in known:
             continue
@@ -139,7 +146,7 @@ def main() -> None:
         done.append(run(request, number, given.data))
         with given.results.open("ab") as file:
             file.write(msgspec.json.encode(done[-1]) + b"\n")
-    print("\n".join([HEAD, *rows(ordered(done, given.models, given.framework.split(",")))]))
+    print("\n".join([HEAD, *rows(ordered(done, given.models, frameworks, scenarios))]))
 
 
 if __name__ == "__main__":

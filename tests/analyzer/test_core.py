@@ -285,6 +285,19 @@ def test_the_highest_ceiling_counts() -> None:
     assert the(analyzer.handle(ceilings(1e6, 2e6), NOW)).roofline_us == pytest.approx(10.0)
 
 
+def test_a_group_that_is_faster_than_the_ceilings_raises_them_without_fusion_too() -> None:
+    layers = [summary("Conv", "a", least_flops=20), summary("Conv", "b", least_flops=20)]
+    event = model(layers, groups=[group("ab", (0, 1), least_flops=40)])
+    analyzer = Analyzer()
+    analyzer.handle(event, NOW)
+    first = analyzer.handle(ceilings(1e6, 1e6), NOW)
+    updates = [*first, *analyzer.handle(measured("ab", 10.0), NOW)]
+    fused, alone = the(updates, fusion=True), the(updates)
+    assert alone.roofline_us == fused.roofline_us
+    assert alone.roofline_us is not None
+    assert alone.roofline_us < 10.0
+
+
 def test_a_model_ingested_before_there_were_least_operations_gets_them() -> None:
     older = model([summary("Conv", "a", flops=40)])
     newer = model([summary("Conv", "a", flops=40, least_flops=21)])

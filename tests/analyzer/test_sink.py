@@ -68,7 +68,7 @@ def fill(log: EventLog, store: Store) -> None:
 def contents(store: Store) -> dict[str, list[dict[str, object]]]:
     """What is in the tables, without the times at which rows were written."""
     tables = {table: store.query(f"SELECT * FROM {table} FINAL ORDER BY ALL") for table in TABLES}
-    for row in tables["models"] + tables["architectures"]:
+    for row in tables["models"] + tables["architectures"] + tables["stored_bounds"]:
         del row["stored_at"]
     tables["models"].sort(key=lambda row: str(row["model_id"]))
     tables["architectures"].sort(key=lambda row: str(row["architecture_id"]))

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from benanza.installation.embedded import drain
+from benanza_analyzer.core import Analyzer, AnalyzerEvent, Moved
 from benanza_analyzer.step import analyzer_step
 from benanza_backbone.event_log.event_log import EventLog
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
@@ -146,6 +147,27 @@ def test_the_analyzer_starts_though_a_model_was_refused(log: EventLog) -> None:
     bounds = [bound for bound in written(log, BOUNDS) if isinstance(bound, BoundUpdated)]
     assert {bound.architecture_id for bound in bounds} == {graph.architecture_id}
     assert len(written(log, RESULTS)) == 1
+
+
+def test_the_analyzer_starts_though_an_event_met_a_defect(
+    log: EventLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else one event would end it, and each that is started after it."""
+    take_in = Analyzer._apply
+
+    def defective(self: Analyzer, event: AnalyzerEvent) -> Moved:
+        if isinstance(event, SystemMeasured):
+            raise ArithmeticError("a defect")
+        return take_in(self, event)
+
+    monkeypatch.setattr(Analyzer, "_apply", defective)
+    ingested(log, "zoo:alexnet")
+    system_id = event_id("SystemMeasured", SYSTEM.system_id)
+    append(log, SystemMeasured(event_id=system_id, system=SYSTEM, measured_at=NOW, ceilings=()))
+    for _ in range(2):
+        with analyzer_step(log, clock) as step:
+            drain(step)
+    assert len(written(log, DEAD_LETTERS)) == 1
 
 
 def test_an_analyzer_that_takes_over_knows_what_the_former_one_did(

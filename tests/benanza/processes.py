@@ -105,7 +105,9 @@ class ServiceProcess(Process):
     def _asked_for(self, page: str) -> urllib3.BaseHTTPResponse:
         """Its answer. Fails with what the service has said if there is none."""
         try:
-            return urllib3.request("GET", f"{self.address}{page}", timeout=10, retries=False)
+            return urllib3.request(
+                "GET", f"{self.address}{page}", timeout=PATIENCE_S, retries=False
+            )
         except urllib3.exceptions.HTTPError as error:
             raise AssertionError(f"{error}\n{self.errors()}") from error
 

@@ -100,15 +100,24 @@ class Copies:
         partitions = [Partition(LAYERS, number) for number in range(PARTITIONS[LAYERS])]
         with GroupProgress(self._kafka, "dedupe") as group:
             while True:
-                progress = group.of(partitions)
-                waiting = {p.number: at.waiting() for p, at in progress.items() if at.waiting()}
-                if not waiting:
+                left = _left(group, partitions)
+                if not left:
                     return ""
                 if time.monotonic() > deadline:
-                    return f"stands still: {waiting} wait in their partitions"
+                    return f"stands still: {left}"
                 if ended := [n for n, each in self._running.items() if each.status() is not None]:
                     return f"copies {ended} have ended: {self._running[ended[0]].errors()}"
                 time.sleep(LOOK_S)
+
+
+def _left(group: GroupProgress, partitions: Sequence[Partition]) -> str:
+    """What waits in these partitions, or why nobody knows yet; empty where nothing waits."""
+    try:
+        progress = group.of(partitions)
+    except BenanzaError as error:
+        return str(error)  # of a new broker, which takes its time to choose a coordinator
+    waiting = {p.number: at.waiting() for p, at in progress.items() if at.waiting()}
+    return f"{waiting} wait in their partitions" if waiting else ""
 
 
 Scenario = Callable[[Copies], None]

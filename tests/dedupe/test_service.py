@@ -22,6 +22,7 @@ from benanza_backbone.kafka.log import KafkaEventLog
 from benanza_backbone.kafka.topics import create_topics
 from benanza_backbone.service.circuit_breaker import MAX_IN_A_ROW
 from benanza_backbone.service.processor import as_message
+from benanza_dedupe.worker import STARTING_S
 from benanza_schemas.codec import decode
 from benanza_schemas.events import BenchmarkRequested, DeadLetter, LayerKnown, event_id
 from benanza_schemas.topics import DEAD_LETTERS, DEDUPE_OWNERS, JOBS, LAYERS, PARTITIONS
@@ -212,8 +213,8 @@ def killed_at_random(
         # Every other time on another machine, which has nothing but the changelog.
         installation = Installation(kafka, tmp_path / str(life // 2))
         installation.folder.mkdir(exist_ok=True)
-        began = time.monotonic()
         with installation.start("dedupe") as service:
+            began = time.monotonic()  # To start a process takes many times as long where many run.
             until(partial(has_begun, service))
             assert time.monotonic() - began < AT_WORK_AGAIN_S
             if life < kills:
@@ -291,7 +292,7 @@ def test_told_twice_it_stops_at_once(tmp_path: Path) -> None:
         until(lambda: "stopping" in service.errors())
         began = time.monotonic()
         assert service.stop() == -signal.SIGTERM
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < STARTING_S
 
 
 def held_by(service: ServiceProcess) -> set[int]:

@@ -34,14 +34,14 @@ def prometheus_over(folder: Path, config: Mapping[str, Any]) -> Iterator[str]:
         yield f"http://{address}"
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(60)
 
 
 def ask(prometheus: str, path: str, **parameters: object) -> Any:
     """What it answers; None while it doesn't."""
     try:
         url = f"{prometheus}/api/v1/{path}?{urlencode(parameters)}"
-        with urlopen(url, timeout=5) as answer:
+        with urlopen(url, timeout=30) as answer:
             return json.load(answer)["data"]
     except OSError:
         return None

@@ -62,10 +62,46 @@ def test_each_leads_to_the_others(dashboard: dict[str, Any]) -> None:
 def test_the_objective_adds_up_what_lies_between_a_model_and_its_bound() -> None:
     """By the consumer groups: who reads models, who graphs, and who stores bounds."""
     (target,) = ALL_PANELS["pipeline: Publish to bound"]["targets"]
-    legs = re.findall(r'service="(\w+)", topic="(\w+)"', target["expr"])
+    legs = list(dict.fromkeys(re.findall(r'service="(\w+)", topic="(\w+)"', target["expr"])))
     assert legs == [(INGEST, MODELS), (ANALYZER, GRAPHS), (SINK, BOUNDS_TOPIC)]
     for service, topic in legs:
         assert topic in (*CONSUMER_GROUPS[service].topics, *CONSUMER_GROUPS[service].whole)
+
+
+@pytest.mark.needs_program("promtool")
+@pytest.mark.parametrize(
+    ("counted", "seconds"),
+    [
+        # All had the models of before Prometheus' first look, and none since.
+        ({INGEST: "5x4", ANALYZER: "5x4", SINK: "5x4"}, 0.15),
+        # The sink's first one came a minute ago.
+        ({INGEST: "0+1x4", ANALYZER: "7+1x4", SINK: "_x3 1x0"}, 0.15),
+        ({INGEST: "5x4", ANALYZER: "5x4", SINK: "_x4"}, None),
+    ],
+)
+def test_the_objective_is_shown_from_the_first_bound_on(
+    tmp_path: Path, counted: dict[str, str], seconds: float | None
+) -> None:
+    (target,) = ALL_PANELS["pipeline: Publish to bound"]["targets"]
+    topics = {INGEST: MODELS, ANALYZER: GRAPHS, SINK: BOUNDS_TOPIC}
+    series = [
+        {
+            "series": f'benanza_record_age_seconds_bucket{{service="{service}", topic="{topic}", '
+            f'le="{le}"}}',
+            "values": counted[service],
+        }
+        for service, topic in topics.items()
+        for le in ("0.1", "+Inf")
+    ]
+    samples = [] if seconds is None else [{"labels": "{}", "value": seconds}]
+    asked = {"expr": f"round({target['expr']}, 0.001)", "eval_time": "4m", "exp_samples": samples}
+    test = {"interval": "1m", "input_series": series, "promql_expr_test": [asked]}
+    file = tmp_path / "test.yml"
+    file.write_text(yaml.safe_dump({"evaluation_interval": "1m", "tests": [test]}))
+    found = subprocess.run(
+        ["promtool", "test", "rules", str(file)], capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 0, found.stdout + found.stderr
 
 
 @pytest.mark.parametrize("panel", PANELS)

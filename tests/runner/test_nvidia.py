@@ -22,6 +22,19 @@ def test_nothing_is_known_without_a_driver(monkeypatch: pytest.MonkeyPatch, tmp_
     assert gpu() == NO_GPU
 
 
+def test_cudnn_of_two_installations_is_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    maps = tmp_path / "maps"
+    monkeypatch.setattr(nvidia, "MAPS", maps)
+    line = "7f00-7f01 r-xp 00000000 08:01 42    {}\n"
+    own = ["/venv/nvidia/cudnn/lib/libcudnn.so.9", "/venv/nvidia/cudnn/lib/libcudnn_graph.so.9"]
+    maps.write_text("".join(map(line.format, [*own, "/lib/libc.so.6"])))
+    assert nvidia.mixed_cudnn() == ""
+    maps.write_text("".join(map(line.format, [*own, "/usr/lib/libcudnn_ops.so.9"])))
+    assert "from /venv/nvidia/cudnn/lib and /usr/lib: leave one" in nvidia.mixed_cudnn()
+
+
 def test_what_it_says_of_this_machine() -> None:
     found = gpu()
     assert bool(found.name) == bool(found.driver)

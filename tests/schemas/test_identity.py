@@ -278,9 +278,9 @@ def test_a_layer_that_splits_and_joins_again_and_again_is_walked_once() -> None:
     """Each join doubles the paths from the output; the operators stay few."""
     joins = [operator("Add", (i, i), (i + 1,)) for i in range(200)]
     layer = layer_of(joins, (200,), 201)
-    started = time.perf_counter()
+    started = time.process_time()
     assert canonical(layer) == layer
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_many_outputs_that_look_different_take_no_trying() -> None:

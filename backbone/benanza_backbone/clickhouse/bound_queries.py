@@ -98,7 +98,7 @@ WHERE (
     AND {accounting:String} IN ('', accounting)
 ORDER BY
     model, batch, mapKeys(bound.dims), mapValues(bound.dims), bound.model_id,
-    system, runtime, precision, accounting, fusion
+    system, runtime, precision, accounting, fusion, system_id
 """
 )
 """Rows of `ModelBound` without `slowed` and `beaten_by`: the bounds at the time `at`, of `models`
@@ -178,3 +178,13 @@ SELECT 1 AS run FROM (SELECT event_id FROM witnesses UNION ALL SELECT event_id F
 LIMIT 1
 """
 """A row if there is anything that `BEATEN_BY` could find."""
+
+BOUNDS_STORED = """
+SELECT event_id, min(stored_at) AS at FROM stored_bounds
+WHERE event_id IN
+(
+    SELECT event_id FROM architecture_bounds WHERE architecture_id IN {architectures:Array(String)}
+)
+GROUP BY event_id
+"""
+"""When the versions of the bounds of some architectures were stored first."""

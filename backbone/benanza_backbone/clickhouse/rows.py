@@ -49,6 +49,7 @@ TABLES = (
     "measured_systems",
     "measurements",
     "architecture_bounds",
+    "stored_bounds",
     "witnesses",
     "profile_calls",
     "profiles",
@@ -58,7 +59,7 @@ TABLES = (
     "dead_letters",
 )
 """In the order in which they are written: an architecture is in `architectures`, and a model in
-`models`, after the layers are stored."""
+`models`, after the layers are stored; and a bound is stored after it can be read."""
 
 
 PARTS_OF_ARCHITECTURES = ("architecture_layers", "architecture_edges", "architecture_groups")
@@ -84,7 +85,8 @@ def rows(event: AnyEvent) -> dict[str, list[Row]]:
         case LayerMeasured():
             return {"measurements": _measurements(event)}
         case BoundUpdated():
-            return {"architecture_bounds": [_bound(event)]}
+            stored: Row = {"event_id": event.event_id}  # the table itself knows when
+            return {"architecture_bounds": [_bound(event)], "stored_bounds": [stored]}
         case ModelWitnessed():
             return {"witnesses": [_witness(event)]}
         case ModelProfiled():

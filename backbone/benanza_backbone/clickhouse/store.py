@@ -3,7 +3,7 @@
 `benanza_schemas/clickhouse/*.sql` defines the tables; docs/clickhouse.md has example queries.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING, Any, Self
@@ -15,6 +15,7 @@ from benanza_backbone.clickhouse.bound_queries import (
     ANY_SLOWED_CALLS,
     BEATEN_BY,
     BOUNDS,
+    BOUNDS_STORED,
     SLOWED_CALLS,
 )
 from benanza_backbone.clickhouse.bounds import BoundVersion, ModelBound
@@ -113,6 +114,13 @@ class Store(Closing):
         """The number of open dead letters, by consumer group and topic."""
         counts = self.query(OPEN_DEAD_LETTERS)
         return {(row["service"], row["topic"]): row["letters"] for row in counts}
+
+    def bounds_stored(self, architectures: Collection[str]) -> dict[str, datetime]:
+        """When each version of the bounds of these architectures was stored first, by the id of its
+        event. What was stored by a version of Benanza without this has none.
+        """
+        found = self.query(BOUNDS_STORED, {"architectures": sorted(architectures)})
+        return {row["event_id"]: row["at"] for row in found}
 
     def beaten_bounds(self) -> dict[str, int]:
         """The number of bounds that a run of their model is below, by precision."""

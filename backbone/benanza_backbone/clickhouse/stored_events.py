@@ -97,10 +97,13 @@ LIMIT 1
 """
 
 PROFILED = """
-SELECT DISTINCT model_id FROM models
+SELECT model_id FROM model_architectures
 WHERE model_id IN {models:Array(String)}
   AND architecture_id IN
-      (SELECT architecture_id FROM models WHERE model_id IN (SELECT model_id FROM profiles))
+  (
+      SELECT architecture_id FROM model_architectures
+      WHERE model_id IN (SELECT model_id FROM profiles)
+  )
 """
 
 PROFILES = """
@@ -109,8 +112,9 @@ SELECT * REPLACE ({model:String} AS model_id) FROM
     SELECT * FROM profiles FINAL
     WHERE model_id = {model:String} OR model_id IN
     (
-        SELECT model_id FROM models WHERE architecture_id IN
-            (SELECT architecture_id FROM models WHERE model_id = {model:String})
+        -- As ingest found it last: what a model was before is no model of its architecture now.
+        SELECT model_id FROM model_architectures WHERE architecture_id IN
+            (SELECT architecture_id FROM model_architectures WHERE model_id = {model:String})
     )
     ORDER BY isNull(median_us) > {failures:UInt8}, profiled_at DESC, event_id DESC
     LIMIT 1 BY device, precision, framework, version, configuration

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from benanza_backbone.telemetry import STORE_INSERT_DURATION
 from benanza_schemas.events import (
     MOST_LEAST_KNOWN,
     AnyEvent,
+    CheckpointIngested,
     ModelForgotten,
     ModelIngested,
     RecordingWithdrawn,
@@ -52,7 +53,8 @@ class EventWriter:
             for event in part:
                 if isinstance(event, RecordingWithdrawn | ModelForgotten):
                     self._take_back(event)
-            self._insert_events(part)
+            for at_once in _apart(part):
+                self._insert_events(at_once)
 
     def insert_columns(
         self, table: str, names: Sequence[str], columns: Sequence[Sequence[object]]
@@ -158,6 +160,23 @@ class EventWriter:
     def _query(self, sql: str, parameters: dict[str, list[str]]) -> list[dict[str, Any]]:
         with errors_mended(self._address):
             return list(self._client.query(sql, parameters=parameters).named_results())
+
+
+def _apart(events: Sequence[AnyEvent]) -> Iterator[Sequence[AnyEvent]]:
+    """The events, cut before each that gives a model another architecture than one before it, or
+    other names of layers: rows that are written at once have the same time, which says what a model
+    has now.
+    """
+    begin = 0
+    known: dict[str, tuple[str, Sequence[str]]] = {}
+    for place, event in enumerate(events):
+        if not isinstance(event, CheckpointIngested):
+            continue
+        has = event.architecture_id, event.layer_names
+        if known.setdefault(event.model_id, has) != has:
+            yield events[begin:place]
+            begin, known = place, {event.model_id: has}
+    yield events[begin:]
 
 
 def _sent_as(column: "ClickHouseType") -> "ClickHouseType":

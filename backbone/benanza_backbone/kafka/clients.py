@@ -8,7 +8,7 @@ to reach a broker that is away would cost some more.
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.consumer.fetcher import Fetcher
@@ -16,6 +16,8 @@ from kafka.errors import KafkaTimeoutError
 
 from benanza_backbone.kafka.batches import Batches
 from benanza_backbone.kafka.connection import TIMEOUT_MS, KafkaConnection
+
+T = TypeVar("T")
 
 RETRY_S = 0.05
 
@@ -54,7 +56,9 @@ class ConsumerClient(_Reaching, KafkaConsumer):  # type: ignore[misc]  # the lib
     """`KafkaConsumer` over a connection; `more` are other arguments of it.
 
     kafka-python (3.0.12) asks for the offsets of those partitions whose leader it knows, and raises
-    `KeyError` for the others; here it asks again until it knows all leaders. Raises
+    `KeyError` for the others; here it asks again until it knows all leaders. Of a topic that was
+    made a moment ago, by this program or another, the broker that is asked may not know yet, and
+    kafka-python says that it has no partitions; here it asks again until there are some. Raises
     `KafkaTimeoutError` after `TIMEOUT_MS`.
     """
 
@@ -63,10 +67,19 @@ class ConsumerClient(_Reaching, KafkaConsumer):  # type: ignore[misc]  # the lib
         self._fetcher.PartitionRecords = _PartitionRecords
 
     def beginning_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        return _asked_until_known(super().beginning_offsets, partitions)
+        return _asked_until_known(lambda: super(ConsumerClient, self).beginning_offsets(partitions))
 
     def end_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        return _asked_until_known(super().end_offsets, partitions)
+        return _asked_until_known(lambda: super(ConsumerClient, self).end_offsets(partitions))
+
+    def partitions_for_topic(self, topic: str) -> set[int]:
+        def ask() -> set[int]:
+            found: set[int] = super(ConsumerClient, self).partitions_for_topic(topic)
+            if not found:
+                raise KeyError(topic)
+            return found
+
+        return _asked_until_known(ask)
 
 
 class _PartitionRecords(Fetcher.PartitionRecords):  # type: ignore[misc]  # no types
@@ -76,14 +89,12 @@ class _PartitionRecords(Fetcher.PartitionRecords):  # type: ignore[misc]  # no t
         return super()._unpack_records(tp, Batches(records._buffer), *deserializers)
 
 
-def _asked_until_known(
-    ask: Callable[[Sequence[TopicPartition]], dict[TopicPartition, int]],
-    partitions: Sequence[TopicPartition],
-) -> dict[TopicPartition, int]:
+def _asked_until_known(ask: Callable[[], T]) -> T:
+    """What is answered once nothing raises `KeyError` any more, of what isn't known yet."""
     deadline = time.monotonic() + TIMEOUT_MS / 1000
     while True:
         try:
-            return ask(partitions)
+            return ask()
         except KeyError as error:
             if time.monotonic() > deadline:
                 raise KafkaTimeoutError(f"no broker is known to lead {error.args[0]}") from error

@@ -1,9 +1,15 @@
 """Makes the topics on Kafka, with their partitions, compaction and retention."""
 
 import time
+from collections.abc import Sequence
 
 from kafka.admin import ConfigFilterType, ConfigResource, ConfigResourceType
-from kafka.errors import TopicAlreadyExistsError, for_code
+from kafka.errors import (
+    KafkaTimeoutError,
+    TopicAlreadyExistsError,
+    UnknownTopicOrPartitionError,
+    for_code,
+)
 
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.kafka.clients import AdminClient
@@ -48,7 +54,24 @@ def create_missing(connection: KafkaConnection, partitions: dict[str, int]) -> l
                 raise error(f"{topic['name']}: {topic['error_message']}")
         if made:
             admin.wait_for_topics(made)
+        if others := sorted(wanted.keys() - set(made)):
+            _await_known(admin, others)
     return [name.removeprefix(connection.prefix) for name in made]
+
+
+def _await_known(admin: AdminClient, names: Sequence[str]) -> None:
+    """Returns when the broker that is asked knows of these topics, which are there: others may have
+    made them a moment ago. Raises `KafkaTimeoutError` after `TIMEOUT_MS`.
+    """
+    deadline = time.monotonic() + TIMEOUT_MS / 1000
+    while unknown := [
+        topic["name"]
+        for topic in admin.describe_topics(names)
+        if topic["error_code"] == UnknownTopicOrPartitionError.errno
+    ]:
+        if time.monotonic() > deadline:
+            raise KafkaTimeoutError(f"no broker knows of {', '.join(unknown)}")
+        time.sleep(ASK_AGAIN_S)
 
 
 def alter_compressed(connection: KafkaConnection) -> list[str]:

@@ -134,6 +134,14 @@ _POSITIVE = FiniteNumber(min_open=True)
     help="Of LoadGen's choice of samples and of the times of requests.",
     show_default=True,
 )
+@click.option(
+    "--repeat",
+    type=click.IntRange(1),
+    default=1,
+    metavar="N",
+    help="So many times, each loaded anew: also shows medians, and how far the runs are apart.",
+    show_default=True,
+)
 @dim_option
 @data_option
 @format_option
@@ -156,6 +164,7 @@ def evaluate(
     rate_per_s: float | None,
     streams: int,
     seed: int,
+    repeat: int,
     dims: tuple[tuple[str, int], ...],
     data: Path | None,
     output: Format,
@@ -173,6 +182,8 @@ def evaluate(
     what that starts on a GPU, is looked into in runs of their own, and what looking cost is said.
     The standard variables of OpenTelemetry, such as OTEL_EXPORTER_OTLP_ENDPOINT, have it exported.
 
+    With --repeat, exit statuses are those of the worst run.
+
     Exit status: 0 the pipeline is as specified, and LoadGen calls the run valid; 1 nothing was
     measured, or the pipeline differs; 3 LoadGen calls the run invalid, or samples failed.
 
@@ -184,11 +195,13 @@ def evaluate(
       benanza evaluate model.onnx --scenario offline --framework openvino
       benanza evaluate model.onnx --framework pytorch --configuration 'CUDA graph'
       benanza evaluate model.onnx --scenario multi-stream --format json
+      benanza evaluate model.onnx --scenario offline --repeat 5
       benanza evaluate model.onnx --trace model.json
       benanza evaluate --spec pipeline.toml --record recorded.toml
     """
     from benanza.evaluating.command import evaluate as run_evaluation
-    from benanza.render.load.evaluation import print_evaluation
+    from benanza.evaluating.repeated import repeated
+    from benanza.render.load.evaluation import print_evaluation, print_repeated
     from benanza.spans.output import TraceOutput
 
     traces = TraceOutput(trace, os.environ)
@@ -213,16 +226,20 @@ def evaluate(
         streams=streams,
     )
     tell = traces.tell if traces.is_asked() else None
-    found = run_evaluation(request, settings_of(data), tell=tell)
+    settings = settings_of(data)
+    runs = [run_evaluation(request, settings, tell=tell) for _ in range(repeat)]
+    found = repeated(runs)
     if output == "json":
-        print_json(found)
+        print_json(runs[0] if repeat == 1 else found)
+    elif repeat == 1:
+        print_evaluation(console(sys.stdout), runs[0])
     else:
-        print_evaluation(console(sys.stdout), found)
+        print_repeated(console(sys.stdout), found)
     _finish(traces)
-    measured = found.evaluation.measured
-    if measured is None:
+    measured = [run.evaluation.measured for run in runs]
+    if None in measured:
         ctx.exit(FAILED)
-    if not measured.validity.valid:
+    if not all(each.validity.valid for each in measured if each):
         ctx.exit(PARTIAL)
 
 

@@ -9,7 +9,7 @@ from benanza.evaluating.loadgen import LoadSettings, run_load
 from benanza.evaluating.pipeline import Answered, Pipeline
 from benanza.evaluating.request import EvaluationRequest
 from benanza.evaluating.results import Overheads
-from benanza.evaluating.under_test import AnsweredBatch, BatchingServer
+from benanza.evaluating.under_test import AnsweredBatch, BatchingServer, Query
 
 LIGHT_PER_S = 2_000.0
 FLOOD_PER_S = 100_000.0
@@ -56,6 +56,12 @@ def _load(request: EvaluationRequest, rate_per_s: float) -> LoadSettings:
     )
 
 
+def may_start_ns(queries: Sequence[Query], max_batch: int, max_wait_us: float) -> int:
+    """When a batch may start if nothing else runs: once it is full or its first request waited."""
+    waited_ns = queries[0].came_ns + int(1_000 * max_wait_us)
+    return min(waited_ns, queries[-1].came_ns) if len(queries) == max_batch else waited_ns
+
+
 def _gaps_us(
     batches: Sequence[AnsweredBatch], max_batch: int, max_wait_us: float
 ) -> tuple[list[float], list[float]]:
@@ -64,12 +70,10 @@ def _gaps_us(
     """
     late, between, free_ns = [], [], 0
     for queries, answered in batches:
-        full = len(queries) == max_batch
-        waited_ns = queries[0].came_ns + int(1_000 * max_wait_us)
-        may_ns = min(waited_ns, queries[-1].came_ns) if full else waited_ns
+        may_ns = may_start_ns(queries, max_batch, max_wait_us)
         if may_ns > free_ns:
             late.append(max(0, answered.started_ns - may_ns) / 1_000)
-        elif full:
+        elif len(queries) == max_batch:
             between.append((answered.started_ns - free_ns) / 1_000)
         free_ns = answered.finished_ns
     return late, between

@@ -1,6 +1,6 @@
 """The server's scenario: at a rate that is given, or at the greatest that keeps the limit."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 import msgspec
@@ -8,7 +8,7 @@ import msgspec
 from benanza.evaluating.loadgen import LoadSettings, Said, run_load
 from benanza.evaluating.measured import measured_run
 from benanza.evaluating.pipeline import Pipeline
-from benanza.evaluating.request import EvaluationRequest
+from benanza.evaluating.request import EvaluationRequest, Seeds
 from benanza.evaluating.results import (
     Evaluation,
     MeasuredLoad,
@@ -20,6 +20,7 @@ from benanza.evaluating.results import (
 from benanza.evaluating.server.overheads import overheads
 from benanza.evaluating.server.rate import greatest_rate, lower_rates
 from benanza.evaluating.server.simulated import schedule_us, simulate
+from benanza.evaluating.server.under_load import PlayedTimes, times_under_load
 from benanza.evaluating.under_test import AnsweredBatch, BatchingServer
 
 TIMES_ALONE = 10
@@ -27,6 +28,14 @@ TIMES_ALONE = 10
 
 SHORT = 0.2
 """The share of a run's duration for which the search tries a rate."""
+
+WATCHED_AT = (0.3, 0.7)
+"""Shares of the throughput without load at which short runs say how long batches take under load:
+one in which the server mostly waits, and one in which it mostly works.
+"""
+
+WATCHED_QUERIES = 200
+"""Fewer than LoadGen's checks need, as nothing but times of batches is taken from these runs."""
 
 
 def served(
@@ -36,17 +45,20 @@ def served(
     answered in its last run.
     """
     request = evaluation.request
-    limit_us = request.limit_us or TIMES_ALONE * evaluation.service[0].median_us
+    service = evaluation.service
+    limit_us = request.limit_us or TIMES_ALONE * service[0].median_us
     server = Server(request, pipeline, limit_us)
     beside = server.overheads()
     tried: list[Tried] = []
     measured: MeasuredLoad | None = None
     rate = request.rate_per_s or 0.0
+    capacity = max(times.per_s for times in service)
     if request.rate_per_s is not None:
+        times = server.times_under_load(server.watched(service), service)
         measured = server.run(rate, request.duration_s)
     else:
-        capacity = max(times.per_s for times in evaluation.service)
         found, tried = greatest_rate(server.tried, capacity)
+        times = server.times_under_load(server.watched(service), service)
         for rate in lower_rates(found, capacity):
             measured = server.run(rate, request.duration_s)
             tried.append(_tried(rate, measured, whole=True))
@@ -60,7 +72,7 @@ def served(
         tried=tuple(tried),
         measured=measured,
         overheads=beside,
-        simulated=server.simulated(rate, evaluation.service, beside) if measured else None,
+        simulated=server.simulated(rate, times, beside) if measured else None,
         failure="" if measured else _none_keeps(request.percentile, limit_us, tried),
     )
     return evaluation, server.batches
@@ -85,24 +97,40 @@ class Server:
         """What the server costs beside the model."""
         return overheads(self._request, self._pipeline, self._max_batch)
 
-    def simulated(
-        self, rate_per_s: float, service: Sequence[ServiceTimes], beside: Overheads
-    ) -> Percentiles:
+    def watched(self, alone: Sequence[ServiceTimes]) -> list[Sequence[AnsweredBatch]]:
+        """What is answered in short runs at `WATCHED_AT`, with requests at other times than those
+        of `run`.
+        """
+        capacity = max(times.per_s for times in alone)
+        seeds = self._request.seeds
+        other = msgspec.structs.replace(seeds, schedule=seeds.schedule + 1)
+        duration_s = SHORT * self._request.duration_s
+        return [
+            self._answered(share * capacity, duration_s, other, WATCHED_QUERIES)[1]
+            for share in WATCHED_AT
+        ]
+
+    def times_under_load(
+        self, runs: Iterable[Sequence[AnsweredBatch]], alone: Sequence[ServiceTimes]
+    ) -> PlayedTimes:
+        """How long batches take in these runs of the server."""
+        return times_under_load(runs, alone, self._max_batch, self._request.max_wait_us)
+
+    def simulated(self, rate_per_s: float, times: PlayedTimes, beside: Overheads) -> Percentiles:
         """What a whole run at this rate is predicted to take."""
         request = self._request
         arrivals_us = schedule_us(request.seeds.schedule, rate_per_s, request.duration_s)
-        found = simulate(arrivals_us, service, self._max_batch, request.max_wait_us, beside)
+        found = simulate(arrivals_us, times, self._max_batch, request.max_wait_us, beside)
         return found.latency
 
     def run(self, rate_per_s: float, duration_s: float) -> MeasuredLoad:
         """A run at this rate, whose batches are kept until the next one."""
-        said, self.batches = self.answered(rate_per_s, duration_s)
+        said, self.batches = self._answered(rate_per_s, duration_s, self._request.seeds)
         return measured_run("server", said, self.batches)
 
-    def answered(
-        self, rate_per_s: float, duration_s: float
+    def _answered(
+        self, rate_per_s: float, duration_s: float, seeds: Seeds, least_queries: int | None = None
     ) -> tuple[Said, Sequence[AnsweredBatch]]:
-        """What LoadGen says of a run at this rate, and what was answered."""
         server = partial(
             BatchingServer,
             self._pipeline,
@@ -111,11 +139,12 @@ class Server:
         )
         load = LoadSettings(
             "server",
-            self._request.seeds,
+            seeds,
             duration_s,
             rate_per_s=rate_per_s,
             limit_us=self._limit_us,
             percentile=self._request.percentile,
+            least_queries=least_queries,
         )
         said, system = run_load(load, self._pipeline, server)
         return said, system.batches

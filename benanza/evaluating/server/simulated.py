@@ -13,7 +13,8 @@ import numpy as np
 
 from benanza.evaluating.loadgen import LEAST_QUERIES
 from benanza.evaluating.measured import percentiles
-from benanza.evaluating.results import Overheads, Percentiles, ServiceTimes
+from benanza.evaluating.results import Overheads, Percentiles
+from benanza.evaluating.server.under_load import PlayedTimes
 from benanza_runner.arrays import Array
 
 DRAWN = 2.0**64
@@ -50,7 +51,7 @@ def schedule_us(seed: int, rate_per_s: float, duration_s: float) -> Array:
 
 def simulate(
     arrivals_us: Sequence[float] | Array,
-    service: Sequence[ServiceTimes],
+    times: PlayedTimes,
     max_batch: int,
     max_wait_us: float,
     overheads: Overheads = NONE,
@@ -63,11 +64,10 @@ def simulate(
     another point.
     """
     arrivals = [float(each) for each in arrivals_us]
-    span_us = sum(sum(each.samples_us) + sum(each.after_idle_us) for each in service)
     latencies_us: list[float] = []
     batches: dict[int, int] = {}
     for replay in range(REPLAYS):
-        played = _Played(service, span_us, replay / REPLAYS)
+        played = _Played(times, replay / REPLAYS)
         for size, latencies in _served(arrivals, played, max_batch, max_wait_us, overheads):
             latencies_us += latencies
             batches[size] = batches.get(size, 0) + 1
@@ -78,10 +78,10 @@ def simulate(
 class _Played:
     """What was measured, from a point of it on, over and over."""
 
-    def __init__(self, service: Sequence[ServiceTimes], span_us: float, begin: float) -> None:
-        self._times = {each.batch: (each.samples_us, each.after_idle_us) for each in service}
+    def __init__(self, times: PlayedTimes, begin: float) -> None:
+        self._times = {each.batch: (each.samples_us, each.after_idle_us) for each in times.service}
         self._sizes = sorted(self._times)
-        self._span_us, self._begin = span_us, begin
+        self._span_us, self._begin = times.span_us, begin
 
     def us(self, size: int, at_us: float, *, after_idle: bool) -> float:
         """How long a batch of so many takes that starts then."""

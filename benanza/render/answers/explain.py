@@ -8,7 +8,7 @@ from rich.text import Text
 
 from benanza.render.bounds import beaten_by, counted, model_at
 from benanza.render.systems import SystemNames
-from benanza.render.table import Column, html, names, operators, printable, table
+from benanza.render.table import Column, html, names, operators, printable, shortened, table
 from benanza.render.units import TimeUnit, amount, plural, time_unit
 from benanza.results.explain import ExplainedCall, Explanation, Explanations
 from benanza.results.inspect import LayerTime
@@ -47,6 +47,7 @@ def _parts(explanations: Explanations, top: int, *, plain: bool) -> list[Rendera
             parts.append(_table(kinds[:top], unit, plain=plain))
         if len(kinds) > top:
             parts.append(Text(_rest(kinds[top:])))
+        parts += [Text(line) for line in _memory(explanation.calls)]
     return parts
 
 
@@ -78,17 +79,19 @@ def _title(explanation: Explanation, systems: SystemNames, unit: TimeUnit) -> st
 def _table(kinds: Sequence[Alike], unit: TimeUnit, *, plain: bool) -> Table:
     converts = any(call.conversion_us for calls in kinds for call in calls)
     aside = not all(call.critical for calls in kinds for call in calls)
+    known = all(call.alive_bytes is not None for calls in kinds for call in calls)
     columns = (
         names("operators"),
         names("first layer"),
         Column("calls"),
-        *([Column("critical", spare=4)] if aside else []),
+        *([Column("critical", spare=5)] if aside else []),
         Column(f"each {unit.name}", spare=1),
         Column(f"together {unit.name}"),
-        *([Column(f"conversions {unit.name}", spare=3)] if converts else []),
+        *([Column(f"conversions {unit.name}", spare=4)] if converts else []),
         Column("share"),
-        Column("reaches", "left", spare=2),
-        Column("algorithm", "left", spare=5),
+        *([Column("alive", spare=2)] if known else []),
+        Column("reaches", "left", spare=3),
+        Column("algorithm", "left", spare=6),
     )
     rows = [
         (
@@ -100,6 +103,7 @@ def _table(kinds: Sequence[Alike], unit: TimeUnit, *, plain: bool) -> Table:
             unit.format(sum(call.us for call in calls)),
             *([unit.format(sum(call.conversion_us for call in calls))] if converts else []),
             f"{_share(calls):.1%}",
+            *([amount(max(call.alive_bytes or 0 for call in calls), "B")] if known else []),
             _reached(calls[0]),
             _variant(calls[0]),
         )
@@ -131,6 +135,20 @@ def variant(of: ExplainedCall | LayerTime) -> str:
     """The fastest variant, of a call or a layer that has one: `cudnn-graph: engine 39, NHWC`."""
     layout = f", {of.layout}" if of.layout else ""
     return f"{of.library}: {of.algorithm}{layout}"
+
+
+def _memory(calls: Sequence[ExplainedCall]) -> list[str]:
+    """A line about what is held in memory, if that is known."""
+    known = [(call.alive_bytes, call) for call in calls if call.alive_bytes is not None]
+    if not known:
+        return []
+    most, at = max(known, key=lambda held: held[0])
+    constants = sum(call.constant_bytes or 0 for call in calls)
+    return [
+        f"at most {amount(most, 'B')} of values alive, in call {at.order + 1:,} of "
+        f"{len(calls):,} ({operators(at.op)}, {shortened(at.layers[0])}), beside "
+        f"{amount(constants, 'B')} of constants"
+    ]
 
 
 def _rest(kinds: Sequence[Alike]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from rich.console import Console
 
-from benanza.agents.changes import ChangedFigure, EvaluationChange, EvaluationChanges
+from benanza.agents.changes import ChangedFigure, EvaluationChange, EvaluationChanges, enough
 from benanza.render.table import Column, names, printable, prose, table
 from benanza.render.units import plural
 
@@ -65,6 +65,6 @@ def _verdict(figure: ChangedFigure, change: EvaluationChange) -> str:
     """Whether it is more than noise."""
     if figure.sure:
         return "beyond it"
-    if min(change.runs_before, change.runs) == 1:
+    if not enough(change.runs_before, change.runs):
         return "unknown: evaluate each again"
     return f"within it: {figure.spread_before:.1%}, {figure.spread:.1%}"

@@ -6,6 +6,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from benanza.evaluating.repeated import RepeatedEvaluation
 from benanza.evaluating.results import EvaluatedModel, Evaluation, MeasuredLoad, Percentiles
 from benanza.render.table import Column, html, printable, table
 from benanza.render.units import TimeUnit, plural, time_unit
@@ -15,6 +16,20 @@ def print_evaluation(console: Console, model: EvaluatedModel) -> None:
     """Prints what came of it."""
     for part in _shown(model, plain=not console.is_terminal):
         console.print(part)
+
+
+def print_repeated(console: Console, found: RepeatedEvaluation) -> None:
+    """Prints what came of the run in the middle, and how far all of them are apart."""
+    print_evaluation(console, found.middle)
+    if found.figures:
+        console.print(_repeated(found, plain=not console.is_terminal))
+    runs = [run.evaluation for run in found.runs]
+    failed = [run for run in runs if run.measured is None]
+    if failed and found.figures:
+        console.print(Text(printable(f"{len(failed)} of {len(runs)} failed: {failed[0].failure}")))
+    invalid = sum(not run.measured.validity.valid for run in runs if run.measured)
+    if invalid:
+        console.print(Text(f"LoadGen calls {invalid} of {len(runs)} invalid"))
 
 
 def evaluation_html(model: EvaluatedModel) -> str:
@@ -99,6 +114,23 @@ def _latencies(evaluation: Evaluation, measured: MeasuredLoad, *, plain: bool) -
         *map(Column, ("mean", "p50", "p90", "p99", "p99.9")),
     )
     return table(columns, [(name, *_cells(times, unit)) for name, times in rows], plain=plain)
+
+
+def _repeated(found: RepeatedEvaluation, *, plain: bool) -> Table:
+    measured = [run for run in found.runs if run.evaluation.measured is not None]
+    columns = (
+        Column(f"of {plural(len(measured), 'run')}", "left"),
+        *map(Column, ("median", "least", "greatest", "spread")),
+    )
+    unit = time_unit(each.median for each in found.figures if each.name != "per_s")
+    rows = []
+    for each in found.figures:
+        in_time = each.name != "per_s"
+        shown = unit.format if in_time else "{:,.1f}".format
+        name = f"{each.name.removesuffix('_us')}, {unit.name}" if in_time else "samples/s"
+        values = map(shown, (each.median, each.least, each.greatest))
+        rows.append((name, *values, f"{each.spread:.1%}"))
+    return table(columns, rows, plain=plain)
 
 
 def _cells(times: Percentiles, unit: TimeUnit) -> list[str]:

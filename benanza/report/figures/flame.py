@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from benanza.render.table import shortened
 from benanza.report.blocks import paths
 from benanza.report.content import ReportedBound
-from benanza.report.figures.style import escaped, hover, styled, telling_operator, took
+from benanza.report.figures.style import escaped, styled, telling_operator, took
 from benanza.report.kinds import COLOURS, kind_of_call
 
 MODEL, BLOCK = "#4d5561", "#69727e"
@@ -17,14 +17,14 @@ MODEL, BLOCK = "#4d5561", "#69727e"
 
 class FlameNode(NamedTuple):
     """A part of a flame graph in the one with the id `parent`. Only calls have a time and a number
-    in the table; what holds them takes as long as they do.
+    in the table, by which is known what is said of them; what holds them takes as long as they do.
     """
 
     id: str
     parent: str
     label: str
-    hover: str
     colour: str
+    hover: str = ""
     us: float = 0.0
     number: int | None = None
 
@@ -81,7 +81,6 @@ def flame_nodes(reported: ReportedBound) -> list[FlameNode]:
             id=f"call {number}",
             parent="/".join(("model", *path)),
             label=telling_operator(call.op),
-            hover=hover(call),
             colour=COLOURS[kind_of_call(call.op, call.rule)],
             us=took(call),
             number=number,

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from benanza.render.units import amount
 from benanza.report.content import ReportedBound
-from benanza.report.figures.style import FRAMEWORK, LIMIT, hover, styled
+from benanza.report.figures.style import FRAMEWORK, LIMIT, styled
 from benanza.report.kinds import COLOURS, CallKind, kind_of_call
 from benanza.results.explain import ExplainedCall
 
@@ -38,10 +38,7 @@ def roofline(reported: ReportedBound) -> go.Figure:
                     "line": {"width": 1, "color": "white"},
                 },
                 customdata=[number for number, _ in of],
-                hovertext=[
-                    f"{hover(call)}<br>{amount(call.flops / call.us * 1e6, 'FLOP/s')}"
-                    for _, call in of
-                ],
+                hovertext=[amount(call.flops / call.us * 1e6, "FLOP/s") for _, call in of],
                 hoverinfo="text",
             )
     figure.update_xaxes(title="operations a byte (FLOP/B)", type="log", tickformat="~g", dtick=1)

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from benanza.report.answer import framework
 from benanza.report.content import ReportedBound
-from benanza.report.figures.style import escaped, hover, styled, telling_operator, took
+from benanza.report.figures.style import escaped, styled, telling_operator, took
 from benanza.report.kinds import COLOURS, kind_of_call
 from benanza.results.advise import ModelAdvice
 
@@ -19,15 +19,15 @@ OF_KINDS: dict[str, str] = {**dict(COLOURS.items()), CONVERTS: "#3d3d45"}
 
 
 class Slice(NamedTuple):
-    """A call on a track: when it begins and how long it takes, in microseconds; what is said of it,
-    and its number in the table, none if it isn't there.
+    """A call on a track: when it begins and how long it takes, in microseconds; and its number
+    among the page's calls, by which is known what is said of it, or, without one, what is said.
     """
 
     start_us: float
     us: float
     label: str
-    hover: str
     number: int | None = None
+    hover: str = ""
 
 
 def timeline(reported: ReportedBound) -> go.Figure:
@@ -79,15 +79,15 @@ def tracked(tracks: Mapping[str, Mapping[str, Sequence[Slice]]]) -> go.Figure:
     return styled(figure)
 
 
-def of_bound(reported: ReportedBound) -> dict[str, list[Slice]]:
-    """The calls of a bound by kind, one after the other."""
+def of_bound(reported: ReportedBound, first: int = 0) -> dict[str, list[Slice]]:
+    """The calls of a bound by kind, one after the other, numbered from `first` on."""
     times = list(map(took, reported.calls))
     kinds: dict[str, list[Slice]] = {}
     for number, (call, start_us) in enumerate(zip(reported.calls, _starts(times), strict=True)):
         if times[number]:
             slices = kinds.setdefault(kind_of_call(call.op, call.rule), [])
             label = telling_operator(call.op)
-            slices.append(Slice(start_us, times[number], label, hover(call), number))
+            slices.append(Slice(start_us, times[number], label, first + number))
     return _in_order(kinds)
 
 
@@ -102,7 +102,9 @@ def _of_run(run: ModelAdvice) -> dict[str, list[Slice]]:
         kind = kind_of_call(call.op) if call.positions else CONVERTS
         kernels = "".join(f"<br>{escaped(kernel.name[:80])}" for kernel in call.kernels[:3])
         said = f"{escaped(call.op)} {escaped(call.name[:60])}<br>{call.us:,.2f} µs{kernels}"
-        kinds.setdefault(kind, []).append(Slice(start_us, call.us, telling_operator(call.op), said))
+        kinds.setdefault(kind, []).append(
+            Slice(start_us, call.us, telling_operator(call.op), hover=said)
+        )
     return _in_order(kinds)
 
 

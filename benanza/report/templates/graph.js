@@ -28,8 +28,9 @@ function folded(graph) {
       boxes.delete(number);
     }
     const label = length === 1 ? `${times - 1} more of the same`
-      : `${times - 1} more of these ${length} calls`;
-    boxes.set(first, { ...graph.boxes[first], label, us, heat: 0, again: true });
+      : `${times - 1} more of these ${length}`;
+    const note = graph.boxes[first].note && "";
+    boxes.set(first, { ...graph.boxes[first], label, us, note, heat: 0, again: true });
   }
   return { home, boxes };
 }
@@ -90,20 +91,23 @@ function arrowHead(id, kind) {
 
 let drawnGraphs = 0;
 
-function drawGraph(place, graph, table, showCall) {
+// `graphOfAll` gives the graph of all nodes, once a reader wants it.
+function drawGraph(place, ofCalls, table, showCall, graphOfAll) {
   const drawn = place.querySelector(".drawn");
   const search = place.querySelector("input");
   const hits = place.querySelector(".hits");
   const blocks = place.querySelector("[data-blocks]");
+  const every = place.querySelector("[data-all]");
   const tip = document.getElementById("tip");
   const id = `graph-${drawnGraphs += 1}`;
+  let graph = ofCalls;
   let fold = graph.blocks.length > 0;
   let scale = 1;
   let boxes = [];
 
   function describe(box, node) {
     const parts = [element("strong", {}, box.label)];
-    if (!box.again) parts.push(details(table.rows[box.call], table.columns, (column) => !["call", "operators"].includes(column.title)));
+    if (!box.again && box.call !== undefined) parts.push(details(table.rows[box.call], table.columns, (column) => !["call", "operators"].includes(column.title)));
     tip.replaceChildren(...parts);
     tip.hidden = false;
     const { right, left, top } = node.getBoundingClientRect();
@@ -116,14 +120,14 @@ function drawGraph(place, graph, table, showCall) {
     const kinds = ["box", box.critical && "critical", box.heat > HOT && "hot", box.again && "again"];
     const made = drawing("g", {
       class: kinds.filter(Boolean).join(" "), tabindex: -1, role: "button",
-      "aria-label": `${box.label}, ${box.us.toFixed(2)} microseconds`,
+      "aria-label": `${box.label}, ${box.note ?? `${box.us.toFixed(2)} microseconds`}`,
       transform: `translate(${at.x - WIDTH / 2},${at.y - HEIGHT / 2})`,
       style: `--heat: ${(100 * box.heat).toFixed(0)}%`,
     });
     made.append(
       drawing("rect", { width: WIDTH, height: HEIGHT, rx: 5 }),
       drawing("text", { x: WIDTH / 2, y: 18 }, box.label),
-      drawing("text", { x: WIDTH / 2, y: 34, class: "time" }, `${box.us.toFixed(2)} µs`),
+      drawing("text", { x: WIDTH / 2, y: 34, class: "time" }, box.note ?? `${box.us.toFixed(2)} µs`),
     );
     made.addEventListener("pointerenter", () => describe(box, made));
     made.addEventListener("pointerleave", () => { tip.hidden = true; });
@@ -131,7 +135,7 @@ function drawGraph(place, graph, table, showCall) {
     made.addEventListener("blur", () => { tip.hidden = true; });
     const follow = () => {
       tip.hidden = true;
-      if (box.again) unfold(); else showCall(box.call);
+      if (box.again) unfold(); else if (box.call !== undefined) showCall(box.call, box.position);
     };
     made.addEventListener("click", follow);
     made.addEventListener("keydown", (event) => {
@@ -216,5 +220,13 @@ function drawGraph(place, graph, table, showCall) {
     button.addEventListener("click", () => resize(Number(button.dataset.zoom)));
   }
   blocks.addEventListener("click", unfold);
+  every.addEventListener("click", async () => {
+    const all = graph === ofCalls;
+    graph = all ? await graphOfAll() : ofCalls;
+    every.textContent = all ? "Show calls" : "Show every node";
+    every.setAttribute("aria-pressed", String(all));
+    fold = graph.blocks.length > 0;
+    draw();
+  });
   draw();
 }

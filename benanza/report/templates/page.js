@@ -1,9 +1,27 @@
 // What the page holds is compressed: it is unpacked where a reader opens a part.
 async function unpacked(name) {
-  const packed = atob(document.getElementById(`packed-${name}`).textContent);
-  const bytes = Uint8Array.from(packed, (character) => character.charCodeAt(0));
+  const bytes = fromBase85(document.getElementById(`packed-${name}`).textContent.trim());
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Response(stream).text();
+}
+
+// RFC 1924's digits, with a comma in place of what tags begin with.
+const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;,=>?@^_`{|}~";
+const VALUES = new Uint8Array(128);
+[...DIGITS].forEach((digit, value) => { VALUES[digit.charCodeAt(0)] = value; });
+
+// Five digits are four bytes; the last ones may be fewer.
+function fromBase85(text) {
+  const lacking = (5 - (text.length % 5)) % 5;
+  const digits = text + "~".repeat(lacking);
+  const bytes = new Uint8Array((digits.length / 5) * 4);
+  const words = new DataView(bytes.buffer);
+  for (let at = 0; at < digits.length; at += 5) {
+    let word = 0;
+    for (let nth = at; nth < at + 5; nth += 1) word = word * 85 + VALUES[digits.charCodeAt(nth)];
+    words.setUint32((at / 5) * 4, word);
+  }
+  return bytes.subarray(0, bytes.length - lacking);
 }
 
 const loaded = {};
@@ -74,6 +92,16 @@ function moveInTime(drawn) {
   }, { passive: false });
 }
 
+// What is said of a call is the same in all figures: it is there once, by the call's number.
+function withHovers(figure, hovers) {
+  for (const trace of figure.data) {
+    if (!trace.customdata) continue;
+    trace.hovertext = trace.customdata.map((number, at) =>
+      [hovers[number], trace.hovertext?.[at]].filter(Boolean).join("<br>"));
+  }
+  return figure;
+}
+
 async function drawFigure(place, figure, name, showCall) {
   await library("plotly");
   const drawn = place.querySelector(".drawn");
@@ -102,21 +130,36 @@ async function open(place) {
   place.dataset.drawn = "soon";
   const data = JSON.parse(await unpacked(place.dataset.packed));
   const shown = {};
+  let chosen;
+  const showCall = (number, node) => {
+    chosen = node;
+    shown.calls?.show(number);
+    chosen = undefined;
+  };
+  const boxes = data.graph?.boxes ?? [];
+  const calls = new Map(boxes.flatMap((box) => box.positions.map((position) => [position, box.call])));
+  const nodesOfRow = ([number], cell) => {
+    const behind = element("div", { class: "graph" });
+    cell.append(behind);
+    drawNodes(behind, place.dataset.nodes, boxes[number - 1].positions, calls, showCall, chosen);
+  };
   for (const each of place.querySelectorAll("[data-table]")) {
-    shown[each.dataset.table] = drawTable(each, data.tables[each.dataset.table], data.name);
+    const { table } = each.dataset;
+    shown[table] = drawTable(each, data.tables[table], data.name, table === "calls" ? nodesOfRow : undefined);
   }
-  const showCall = (number) => shown.calls?.show(number);
   for (const button of place.querySelectorAll("[data-save=trace]")) {
     button.addEventListener("click", () =>
       save(fileName(data.name, "trace.json"), "application/json", JSON.stringify(data.trace)));
   }
   for (const each of place.querySelectorAll("[data-figure]")) {
     const name = each.dataset.figure;
-    await drawFigure(each, data.figures[name], fileName(data.name, name), showCall);
+    const figure = withHovers(data.figures[name], data.hovers ?? []);
+    await drawFigure(each, figure, fileName(data.name, name), showCall);
   }
   for (const each of place.querySelectorAll("[data-graph]")) {
     await library("dagre");
-    drawGraph(each, data.graph, data.tables.calls, showCall);
+    const graphOfAll = () => graphOfNodes(place.dataset.nodes, data.graph, calls);
+    drawGraph(each, data.graph, data.tables.calls, showCall, graphOfAll);
   }
   place.dataset.drawn = "yes";
 }

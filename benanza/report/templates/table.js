@@ -43,7 +43,8 @@ function details(row, columns, left = () => true) {
   return list;
 }
 
-function drawTable(place, table, title) {
+// `more` draws what is behind the cells of an opened row.
+function drawTable(place, table, title, more = () => {}) {
   const { columns } = table;
   const sight = columns.map((column, at) => ({ ...column, at }))
     .filter((column) => column.seen !== "opened");
@@ -105,6 +106,7 @@ function drawTable(place, table, title) {
     const cell = element("td", { colspan: String(sight.length) }, details(made.row, columns, left));
     made.more = element("tr", { class: "more" }, cell);
     made.line.after(made.more);
+    more(made.row, cell);
   }
 
   function fill() {
@@ -135,6 +137,7 @@ function drawTable(place, table, title) {
       const made = rows[number];
       body.querySelectorAll(".found").forEach((line) => line.classList.remove("found"));
       made.line.classList.add("found");
+      toggle(made, false);
       toggle(made, true);
       made.line.scrollIntoView({ block: "center" });
       made.line.querySelector(".open").focus({ preventScroll: true });

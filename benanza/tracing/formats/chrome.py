@@ -7,6 +7,7 @@ import gzip
 import json
 import re
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import SEEK_END, BufferedReader
@@ -127,7 +128,10 @@ def _unpacked(path: Path) -> Iterator[gzip.GzipFile | BufferedReader]:
         with path.open("rb") as plain:
             packed = plain.read(len(GZIP)) == GZIP
             plain.seek(0)
-            yield gzip.GzipFile(fileobj=plain) if packed else plain
+            file = gzip.GzipFile(fileobj=plain) if packed else plain
+            if file.peek(len(BOM_UTF8)).startswith(BOM_UTF8):
+                file.read(len(BOM_UTF8))  # Editors put it before what is UTF-8 in any case.
+            yield file
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise BenanzaError(f"{path} is cut off or damaged; copy or record it again") from error
     except OSError as error:

@@ -1,6 +1,5 @@
 """What the formats of traces have in common: operators, and what they did on a device."""
 
-import math
 import re
 from typing import Any, Literal, NamedTuple
 
@@ -87,10 +86,14 @@ class DeviceActivity(NamedTuple):
 Event = HostOperator | Launch | DeviceActivity
 
 
+MOST_US = 2.0**53
+"""Times beyond it, of 285 years, are no microseconds: floats have them 2 µs apart or more."""
+
+
 def microseconds(value: Any) -> float:
     """A time in a trace. Raises `ValueError` or `TypeError` for what is none."""
     number = float(value)
-    if not math.isfinite(number):
+    if not abs(number) <= MOST_US:
         raise ValueError(f"{number} is no time")
     return number
 

@@ -76,7 +76,7 @@ def lower_bound(
     available = bool(measured) or not missing
     light = None
     if ceilings:
-        reached = with_reached(ceilings, counted.least, measurements, catalogue, precision)
+        reached = with_reached(ceilings, counted.least, measurements, precision)
         light = speed_of_light(counted.least.whole, reached, precision)
     run = attainable(model, plan, measurements, catalogue, precision, cache_bytes, on_gpu=on_gpu)
     return BoundUpdated(

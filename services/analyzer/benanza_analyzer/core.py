@@ -14,7 +14,7 @@ import msgspec
 
 from benanza_analyzer.answers.calls import Cover
 from benanza_analyzer.bound import caused, cover_of, lower_bound
-from benanza_analyzer.limits.ceilings import SystemCeilings
+from benanza_analyzer.limits.ceilings import PlatformCeilings, SystemCeilings
 from benanza_analyzer.measurements import Measurements, bests
 from benanza_analyzer.models.architecture import Architecture
 from benanza_analyzer.models.architectures import Architectures
@@ -62,6 +62,10 @@ class Platform:
         self.published: dict[str, tuple[bytes, ...] | None] = {}
         self.gaps_us: dict[tuple[str, Accounting], float] = {}
         self.ceilings = ceilings
+
+    def known_ceilings(self) -> PlatformCeilings | None:
+        """The ceilings at its precision; None unless all that a speed of light needs are known."""
+        return self.ceilings.of(self.precision)
 
 
 Moved = list[tuple[Platform, Collection[Architecture]]]
@@ -218,7 +222,9 @@ class Analyzer:
         """The bounds of an architecture that differ from those that were published last."""
         published = platform.published.get(architecture.id)
         bounds = self._bounds(
-            platform, architecture, self._moved(architecture, event) if published else KINDS
+            platform,
+            architecture,
+            self._moved(platform, architecture, event) if published else KINDS,
         )
         digests = dict(zip(KINDS, published or (b"",) * len(KINDS), strict=True))
         for kind, bound in bounds.items():
@@ -228,11 +234,16 @@ class Analyzer:
                 yield caused(bound, event.event_id, now)
         platform.published[architecture.id] = tuple(digests.values())
 
-    def _moved(self, architecture: Architecture, event: AnalyzerEvent) -> Sequence[Kind]:
-        """The bounds that an event may move: those with fusion alone, if a group was measured."""
+    def _moved(
+        self, platform: Platform, architecture: Architecture, event: AnalyzerEvent
+    ) -> Sequence[Kind]:
+        """The bounds that an event may move: those with fusion alone, if a group was measured that
+        raises no ceiling: on these the speed of light of all depends.
+        """
         if isinstance(event, LayerMeasured):
             number = self._catalogue.number(event.fingerprint)
-            if number not in architecture.full.numbers:
+            reaches = number in architecture.full.least.numbers and platform.known_ceilings()
+            if number not in architecture.full.numbers and not reaches:
                 return [(accounting, fusion) for accounting, fusion in KINDS if fusion]
         return KINDS
 
@@ -270,7 +281,7 @@ class Analyzer:
                 plans[fusion],
                 platform.measurements,
                 self._catalogue,
-                platform.ceilings.of(platform.precision),
+                platform.known_ceilings(),
                 platform.precision,
                 platform.ceilings.values(platform.precision).cache_bytes,
                 system_id=platform.system_id,

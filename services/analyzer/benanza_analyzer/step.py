@@ -5,14 +5,13 @@ from collections.abc import Sequence
 import msgspec
 
 from benanza_analyzer.core import Analyzer, AnalyzerEvent
-from benanza_analyzer.models.model_check import InvalidModelError
 from benanza_analyzer.results_before import ResultsBefore
 from benanza_analyzer.versions.times import VersionTimes
 from benanza_backbone.clock import Clock
 from benanza_backbone.event_log.event_log import Consumer, EventLog, Record
 from benanza_backbone.service.step import Offsets, Step
 from benanza_backbone.telemetry import BOUNDS_RECOMPUTED
-from benanza_schemas.codec import DecodeError, decode
+from benanza_schemas.codec import decode
 from benanza_schemas.consumer_groups import ANALYZER, CONSUMER_GROUPS
 from benanza_schemas.events import (
     BoundUpdated,
@@ -57,8 +56,7 @@ def analyzer_step(log: EventLog, clock: Clock) -> Step:
                         analyzer.restore(event)
                     if isinstance(event, ModelIngested):
                         before.add(event.architecture_id, record.partition)
-                except (DecodeError, InvalidModelError):
-                    # It went to the dead letters when it was handled.
+                except Exception:  # noqa: BLE001  # when it was handled, it became a dead letter
                     continue
         return {}
 

@@ -143,11 +143,28 @@ def driver_of(nvml: ctypes.CDLL) -> str:
 
 def loaded_library(prefix: str) -> ctypes.CDLL | None:
     """The library of this process whose file name starts with `prefix`, or None."""
-    for line in MAPS.read_text(encoding="utf-8").splitlines():
-        path = Path(line.split(maxsplit=5)[-1])
-        if path.name.startswith(prefix):
-            return ctypes.CDLL(str(path))
-    return None
+    paths = _loaded_paths(prefix)
+    return ctypes.CDLL(str(paths[0])) if paths else None
+
+
+def mixed_cudnn() -> str:
+    """What is wrong if cuDNN's libraries, which load each other by name as they are needed, come
+    from several installations; empty if they don't. One refuses another of another version
+    (`CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH`).
+
+    Source: https://docs.nvidia.com/deeplearning/cudnn/latest/api/overview.html.
+    """
+    folders = dict.fromkeys(path.parent for path in _loaded_paths("libcudnn"))
+    if len(folders) < 2:
+        return ""
+    listed = " and ".join(map(str, folders))
+    return f"cuDNN is loaded from {listed}: leave one, and take the others out of LD_LIBRARY_PATH"
+
+
+def _loaded_paths(prefix: str) -> list[Path]:
+    lines = MAPS.read_text(encoding="utf-8").splitlines()
+    paths = dict.fromkeys(Path(line.split(maxsplit=5)[-1]) for line in lines)
+    return [path for path in paths if path.name.startswith(prefix)]
 
 
 def _cuda_version() -> str:

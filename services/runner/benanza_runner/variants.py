@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from benanza_runner.measuring.stopping import summary
-from benanza_schemas.events import Variant
+from benanza_schemas.events import MAX_NAME_LENGTH, Variant
 from benanza_schemas.vocabulary import CacheState, StoppedBy
 
 
@@ -18,11 +18,14 @@ def timed_variant(
     workspace_bytes: int = 0,
     chosen_by_heuristic: bool = False,
 ) -> Variant:
-    """A variant with the summary of its samples: at least one time of an execution, in µs."""
+    """A variant with the summary of its samples: at least one time of an execution, in µs.
+
+    Of an algorithm that names many operators, only what an event can hold is kept.
+    """
     times = summary(sorted(samples_us))
     return Variant(
         library=library,
-        algorithm=algorithm,
+        algorithm=algorithm[:MAX_NAME_LENGTH],
         layout=layout,
         cache=cache,
         samples_us=samples_us,

@@ -65,3 +65,16 @@ def test_movement_raises_none() -> None:
         analyzer.restore(known)
     for bound in analyzer.handle(event, NOW):
         assert bound.roofline_us == pytest.approx(20 / AT_OTHER_CLOCKS)
+
+
+def test_what_another_model_was_told_of_a_layer_moves_no_limit() -> None:
+    """Versions of ingest find other least operations for the same layer, and old ones none."""
+    event = model([summary("Conv", "a", least_flops=40)])
+    for least_flops in (0, 20):
+        others = [summary("Conv", "a", least_flops=least_flops), summary("Concat", "b")]
+        analyzer = Analyzer()
+        for known in (ceilings(1e6, 1e6), event, model(others, name="older")):
+            analyzer.restore(known)
+        for bound in analyzer.handle(measured("a", 10.0), NOW):
+            if bound.architecture_id == event.architecture_id:
+                assert bound.roofline_us == pytest.approx(10.0 / AT_OTHER_CLOCKS)

@@ -244,9 +244,9 @@ def test_the_work_grows_with_the_groups_not_with_their_combinations() -> None:
     for first in range(0, size - 1, 3):
         groups += ((first, first + 1), (first + 1, first + 2), (first + 2, size - 1))
     times_us = (1.0,) * size + (1.5,) * len(groups)
-    start = time.monotonic()
+    start = time.process_time()
     chosen = cheapest_groups(component_shape(size, groups), times_us).groups
-    assert time.monotonic() - start < 1
+    assert time.process_time() - start < 1
     assert cost(chosen, size, groups, times_us) == (0, branches * 2.5 + 1.0 - 0.5)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benanza_backbone.clickhouse.connection import Address, connected, parse_address
-from benanza_backbone.clickhouse.migration_lock import LOCK, migration_lock
+from benanza_backbone.clickhouse.migration_lock import LOCK, STALE_AFTER_S, migration_lock
 from benanza_backbone.errors import BenanzaError
 from tests.benanza.processes import Process
 
@@ -119,9 +119,10 @@ def test_one_that_died_is_taken_over_while_another_waits(tmp_path: Path) -> None
         died = time.monotonic()
         with (
             connected(address) as client,
-            migration_lock(client, address, stale_after_s=2, wait_s=10),
+            migration_lock(client, address, stale_after_s=2, wait_s=60),
         ):
-            assert 1.5 < time.monotonic() - died < 5
+            # It is not waited for as long as is usual. Its last sign may be older than its end.
+            assert 0.5 < time.monotonic() - died < STALE_AFTER_S - 1
 
 
 HOLDS = """

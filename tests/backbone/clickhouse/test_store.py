@@ -91,6 +91,17 @@ def test_the_engine_drops_no_insert_as_a_repeat(store: Store) -> None:
     assert {row["uses"] for row in store.query("SELECT * FROM layer_reuse")} == {1, 2}
 
 
+def test_a_bound_that_is_stored_again_was_stored_the_first_time(store: Store) -> None:
+    before = datetime.now(UTC)
+    store.insert(BOUNDS)
+    first = store.bounds_stored({BOUNDS[0].architecture_id})
+    assert first.keys() == {bound.event_id for bound in BOUNDS}
+    assert all(before <= at <= datetime.now(UTC) for at in first.values())
+    store.insert(BOUNDS)
+    assert store.bounds_stored({BOUNDS[0].architecture_id}) == first
+    assert store.bounds_stored({"0" * 32}) == {}
+
+
 def test_what_a_model_had_before_it_was_ingested_again_is_no_use_of_a_layer(store: Store) -> None:
     another = msgspec.structs.replace(MODEL.summaries[0], fingerprint=CONV_RELU_ID)
     group = msgspec.structs.replace(MODEL.groups[0], fingerprint=RELU_ID)

@@ -41,7 +41,7 @@ def test_the_second_process_is_told_which_one_has_the_folder(tmp_path: Path) -> 
         started = time.monotonic()
         with pytest.raises(BenanzaError, match=f"in use by process {process.pid};.*BENANZA_DATA"):
             Store.open(dsn)
-        assert time.monotonic() - started < 10
+        assert time.monotonic() - started < 60
     assert process.returncode == -signal.SIGKILL
     with Store.open(dsn) as store:
         assert store.bounds() == []

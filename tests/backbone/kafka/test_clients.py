@@ -14,7 +14,7 @@ from benanza_backbone.kafka import clients
 from benanza_backbone.kafka.clients import AdminClient, ConsumerClient, ProducerClient
 from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_backbone.kafka.topics import create_topics
-from benanza_schemas.topics import GRAPHS, RESULTS
+from benanza_schemas.topics import GRAPHS, PARTITIONS, RESULTS
 from tests.kafka_broker import KafkaBroker
 
 NOWHERE = KafkaConnection(bootstrap=("127.0.0.1:1",))
@@ -75,14 +75,23 @@ def test_offsets_are_told_whose_leaders_are_not_known_yet(
         assert ask([first, second]) == {first: 0, second: 0}
 
 
+def test_partitions_are_told_of_a_topic_that_is_made_only_now(kafka: KafkaConnection) -> None:
+    """As others make it, who then knows of it first."""
+    with closing(ConsumerClient(kafka)) as client:
+        making = threading.Timer(0.3, create_topics, [kafka])
+        making.start()
+        assert client.partitions_for_topic(kafka.topic(GRAPHS)) == set(range(PARTITIONS[GRAPHS]))
+        making.join()
+
+
 def test_a_leader_that_is_never_known_is_an_error(
     kafka: KafkaConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(clients, "TIMEOUT_MS", 500)
     create_topics(kafka)
     there, nowhere = TopicPartition(kafka.topic(GRAPHS), 0), TopicPartition(kafka.topic(GRAPHS), 9)
-    with (
-        closing(ConsumerClient(kafka)) as client,
-        pytest.raises(KafkaTimeoutError, match="partition=9"),
-    ):
-        client.end_offsets([there, nowhere])
+    with closing(ConsumerClient(kafka)) as client:
+        with pytest.raises(KafkaTimeoutError, match="partition=9"):
+            client.end_offsets([there, nowhere])
+        with pytest.raises(KafkaTimeoutError, match="nobody-makes-it"):
+            client.partitions_for_topic("nobody-makes-it")

@@ -80,6 +80,7 @@ def test_a_broker_that_comes_back_is_asked_again(kafka_broker: KafkaBroker) -> N
     with KafkaEventLog(kafka) as log:
         log.append(numbered(BOUNDS, 2))
     with GroupProgress(kafka, "some-group") as group:
+        until(lambda: answers(group))
         assert group.of([FIRST]) == {FIRST: PartitionProgress(0, 2)}
         kafka_broker.kill()
         with pytest.raises(BenanzaError):

@@ -1,8 +1,10 @@
 """The topics on a real broker: as many partitions, compacted and kept as the table says."""
 
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from kafka import KafkaAdminClient, KafkaProducer
@@ -11,6 +13,7 @@ from kafka.errors import MessageSizeTooLargeError
 
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import Message, Partition
+from benanza_backbone.kafka.clients import AdminClient
 from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_backbone.kafka.log import KafkaEventLog
 from benanza_backbone.kafka.topics import create_topics
@@ -36,6 +39,24 @@ def test_all_are_made_once(kafka: KafkaConnection) -> None:
     assert sorted(create_topics(kafka)) == sorted(PARTITIONS)
     assert create_topics(kafka) == []
     assert partitions_of(kafka) == PARTITIONS
+
+
+def test_those_that_others_made_a_moment_ago_are_waited_for(
+    kafka: KafkaConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who asks for their settings before gets none."""
+    create_topics(kafka)
+    answer, times = AdminClient.describe_topics, 0
+
+    def not_yet(admin: AdminClient, names: Sequence[str]) -> list[dict[str, Any]]:
+        nonlocal times
+        times += 1
+        topics: list[dict[str, Any]] = answer(admin, names)
+        return [topic | {"error_code": 3} for topic in topics] if times == 1 else topics
+
+    monkeypatch.setattr(AdminClient, "describe_topics", not_yet)
+    assert create_topics(kafka) == []
+    assert times == 2
 
 
 def test_a_topic_that_is_there_stays_as_it_is(kafka: KafkaConnection) -> None:

@@ -49,7 +49,9 @@ class Running:
         return len(written(self.log, JOBS))
 
     def page(self, page: str) -> tuple[int, Any]:
-        response = urllib3.request("GET", f"{self.address}{page}", timeout=10, retries=False)
+        response = urllib3.request(
+            "GET", f"{self.address}{page}", timeout=PATIENCE_S, retries=False
+        )
         return response.status, json.loads(response.data)
 
     def ends(self, signals: int = 0) -> tuple[int, list[dict[str, Any]]]:
@@ -136,7 +138,7 @@ def test_what_takes_longer_than_the_deadline_is_given_up(start: Callable[..., Ru
     began = time.monotonic()
     status, lines = service.ends(signals=1)
     assert status == 1
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15
     assert "did not end within 0.5 s" in lines[-1]["message"]
     assert service.jobs() == 0
 

@@ -2,6 +2,7 @@
 
 import io
 from datetime import UTC, datetime, timedelta
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from tests.backbone.conftest import copy_empty_store
 from tests.benanza.data_folder import settings_in
 from tests.schemas.samples import EVENTS, NOON
 
+FIVE = [80.0, 82.0, 81.0, 80.5, 81.5]
 AT = datetime(2026, 11, 28, tzinfo=UTC)
 
 
@@ -43,11 +45,11 @@ def row(number: int, runs: list[float], **others: Any) -> dict[str, Any]:
 
 def test_each_system_stands_beside_the_one_before() -> None:
     other = row(1, [50.0], options={"seed": "1"})
-    found = changes([row(1, [100.0, 104.0, 98.0]), other, row(2, [80.0, 82.0]), row(3, [81.0])])
+    found = changes([row(1, [100.0, 104.0, 98.0]), other, row(2, FIVE), row(3, [81.0])])
     assert found.others == 1
     newest, older = found.changes
     assert older.what == {"onnxruntime": ("1.1", "1.2")}
-    assert (older.runs_before, older.runs) == (3, 2)
+    assert (older.runs_before, older.runs) == (3, 5)
     (figure,) = older.figures
     assert (figure.before, figure.now, figure.sure) == (100.0, 81.0, True)
     assert figure.spread_before == pytest.approx(104 / 98 - 1)
@@ -63,6 +65,18 @@ def test_each_system_stands_beside_the_one_before() -> None:
 def test_what_is_within_the_spread_is_no_change() -> None:
     (change,) = changes([row(1, [100.0, 90.0]), row(2, [95.0, 96.0])]).changes
     assert not change.figures[0].sure
+
+
+@pytest.mark.parametrize(("before", "now"), [(1, 1), (2, 2), (3, 3), (2, 7), (4, 4), (2, 8)])
+def test_where_nothing_changed_few_are_sure(before: int, now: int) -> None:
+    """At most one in 20 of the orders that so many runs may have."""
+    runs = range(before + now)
+    orders = [
+        changes([row(1, [1.0 + at for at in old]), row(2, [1.0 + at for at in {*runs} - {*old}])])
+        for old in combinations(runs, before)
+    ]
+    sure = sum(each.changes[0].figures[0].sure for each in orders)
+    assert sure == (2 if len(orders) >= 40 else 0)
 
 
 @pytest.mark.integration
@@ -90,6 +104,6 @@ def test_what_is_stored_is_compared(tmp_path: Path) -> None:
     (change,) = evaluation_changes(settings, f"zoo:{sample.name}").changes
     assert change.what[sample.system.runtime][1] == "9.9"
     (figure,) = change.figures
-    assert (figure.before, figure.now, figure.sure) == (100.5, 90.5, True)
+    assert (figure.before, figure.now, figure.sure) == (100.5, 90.5, False)
     with pytest.raises(BenanzaError, match="benanza evaluate zoo:alexnet"):
         evaluation_changes(settings, "zoo:alexnet")

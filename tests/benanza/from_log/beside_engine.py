@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from benanza.from_log.store import ANSWERS, LogStore
+from benanza.looking.calls.forms import FORMS
 from benanza.looking.model_ids import FILES, MODEL_IDS
-from benanza.report.forms import FORMS
 from benanza_backbone.clickhouse.bound_queries import (
     ANY_RUNS,
     ANY_SLOWED_CALLS,

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from benanza.from_log.store import ANSWERS, LogStore
 from benanza.looking import model_ids
+from benanza.looking.calls.forms import FORMS
 from benanza.looking.without_bound import models_without_bound
-from benanza.report.forms import FORMS
 from benanza.request import BoundPolicy
 from benanza_backbone.clickhouse import queries
 from benanza_backbone.clickhouse.stored_events import (
@@ -81,6 +81,17 @@ WITHOUT_BOUND = replace(
     architecture_id=event_id("model", "new"),
     name="new",
 )
+MOVED = replace(
+    CHECKPOINT,
+    event_id="f" * 32,
+    model_id=event_id("model", "moved"),
+    name="moved before",
+    sha256="1" * 64,
+)
+MOVED_LATER = replace(
+    MOVED, event_id="0" * 32, architecture_id=WITHOUT_BOUND.architecture_id, name="moved"
+)
+"""Its model is of an architecture that nothing ran, though it was of one that was run."""
 FORGOTTEN = replace(WITHOUT_BOUND, model_id="5" * 32, architecture_id="5" * 32, name="old")
 
 
@@ -99,7 +110,7 @@ def withdrawn(digest: str, model_id: str = "") -> RecordingWithdrawn:
 EVENTS: tuple[AnyEvent, ...] = (
     *EVERY_KIND,
     *(SLOWED, IMPORTED, ELSEWHERE, HIGHER, STREAMS, WRONG, FAILED, OTHER_NAME),
-    *(WITHOUT_BOUND, FORGOTTEN),
+    *(WITHOUT_BOUND, FORGOTTEN, MOVED, MOVED_LATER),
     *(ceilings(1, 5e12), ceilings(2, 4e12), ceilings(3, 9e12, RECORDING)),
     replace(ELSEWHERE, event_id=event_id("again"), environment={MARK: RECORDING}),
     replace(PROFILED, event_id=event_id("imported"), environment={MARK: RECORDING}),
@@ -135,7 +146,9 @@ def ask_all(store: BesideLog) -> None:
     stored_system(store, SYSTEM.system_id)
     stored_bound_id(store, MODEL_ID, SYSTEM.system_id, "fp32")
     store.query(GRAPH, {"architecture": "nothing"})
-    profiled_models(store, [MODEL_ID, "nothing"])
+    assert profiled_models(store, [MODEL_ID, MOVED.model_id, "nothing"]) == [MODEL_ID]
+    assert stored_model(store, MOVED.model_id).architecture_id == MOVED_LATER.architecture_id
+    assert not stored_profiles(store, MOVED.model_id)
     for failures in (False, True):
         stored_profiles(store, MODEL_ID, failures=failures)
     for ids in ([MODEL_ID], [MODEL_ID, WITHOUT_BOUND.model_id]):

@@ -5,13 +5,14 @@ import random
 import pytest
 
 from benanza.gating.results import Gate, Verdict
-from benanza.gating.verdicts import REPETITIONS, Varying, check, unknown, varying
+from benanza.gating.verdicts import FEW, REPETITIONS, Varying, check, unknown, varying
 
 BOUND = Varying(100.0, 98.0, 102.0)
 
 
 def times(*medians_us: float) -> Varying:
-    return varying(medians_us)
+    """Of as many repetitions as there have to be."""
+    return varying(medians_us)._replace(repetitions=REPETITIONS)
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,16 @@ def test_what_may_be_less_fails_no_limit() -> None:
     found = check("max-ratio", 1.3, slow, BOUND, "other programs ran")
     assert (found.verdict, found.reason) == ("unknown", "other programs ran")
     assert check("max-ratio", 1.3, fast, BOUND, "other programs ran").verdict == "holds"
+
+
+def test_few_repetitions_fail_no_limit() -> None:
+    """One of two single times of one program is above the other."""
+    one, five = varying((200.0,)), varying((100.0,) * REPETITIONS)
+    for run, before in ((one, five), (varying((200.0,) * REPETITIONS), varying((100.0,)))):
+        found = check("no-slower-than", 1.0, run, before)
+        assert (found.verdict, found.reason) == ("unknown", FEW)
+    assert check("max-ratio", 1.3, one, BOUND).verdict == "unknown"
+    assert check("max-ratio", 2.3, one, BOUND).verdict == "holds"
 
 
 def test_nothing_is_passed_beside_what_may_have_been_slow() -> None:

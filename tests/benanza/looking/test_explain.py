@@ -58,6 +58,8 @@ def test_calls_add_up_to_the_bound(
     critical = {name for call in found.calls if call.critical for name in call.layers}
     assert critical <= set(bound.critical_path)
     assert all(call.library == call.algorithm == "fake" for call in found.calls)
+    assert sorted(call.order for call in found.calls) == list(range(len(found.calls)))
+    assert all(call.alive_bytes for call in found.calls)
 
 
 def test_a_group_has_its_rule_and_all_its_layers(measured: Settings) -> None:

@@ -9,14 +9,15 @@ import pytest
 from msgspec.structs import replace
 
 from benanza import inspect
+from benanza.looking.calls.memory import held
 from benanza.report.answer import answer, cost_text, overall, rate_text, slower, time_text
 from benanza.report.content import ReportedBound, reported_bounds
 from benanza.report.difference import by, choices, said
 from benanza.report.figures.flame import flame_nodes
-from benanza.report.figures.memory import held
 from benanza.report.graph import graph
 from benanza.report.kinds import kind_of_call
 from benanza.report.ladder import ladder
+from benanza.report.nodes import nodes_of
 from benanza.report.page import page
 from benanza.report.remedies import about, of_choices
 from benanza.report.tables import calls_of
@@ -171,10 +172,25 @@ def test_the_graph_has_every_call_and_tells_ways_around(bounds: Sequence[Reporte
     drawn = graph(bounds[0])
     assert [box.call for box in drawn.boxes] == list(range(len(bounds[0].calls)))
     assert max(drawn.boxes, key=lambda box: box.us).heat == 1
-    assert not set(drawn.arrows) & set(drawn.skips)
-    assert {number for edge in (*drawn.arrows, *drawn.skips) for number in edge} == set(
-        range(len(drawn.boxes))
-    )
+    arrows, skips = drawn.arrows.arrows, drawn.arrows.skips
+    assert not set(arrows) & set(skips)
+    assert {number for edge in (*arrows, *skips) for number in edge} == set(range(len(drawn.boxes)))
+
+
+def test_every_node_is_there_with_what_it_reads_and_gives(bounds: Sequence[ReportedBound]) -> None:
+    found = nodes_of(bounds[0])
+    layers = inspect("zoo:squeezenet").layers
+    assert [(op, name) for op, name, _ in found.nodes] == [(of.op, of.name) for of in layers]
+    positions = [position for box in graph(bounds[0]).boxes for position in box.positions]
+    assert len(positions) == len(set(positions)) > 50
+    place = found.nodes[0][2]
+    assert place is not None
+    attributes, reads, constants, gives = found.forms[place]
+    assert "kernel_shape [3, 3]" in attributes
+    assert not attributes.startswith("Conv")
+    assert reads == "float32 1×3×224×224"
+    assert constants == "float32 64×3×3×3, float32 64"
+    assert gives == "float32 1×64×111×111"
 
 
 @pytest.mark.parametrize(
@@ -197,19 +213,35 @@ def test_boxes_have_room_for_their_labels(
 def test_memory_holds_what_is_still_to_be_read(bounds: Sequence[ReportedBound]) -> None:
     reported = bounds[0]
     calls = graph(reported)
-    found = held(reported, calls)
-    assert found is not None
     weights = inspect("zoo:squeezenet").layers
-    assert sum(found.weights) == 2 * sum(layer.parameters for layer in weights)
-    arrows = {*calls.arrows, *calls.skips}
+    known = sum(call.constant_bytes or 0 for call in reported.calls)
+    assert known == 2 * sum(layer.parameters for layer in weights)
+    arrows = {*calls.arrows.arrows, *calls.arrows.skips}
     gives = [
         sum(2 * prod(tensor.shape) for tensor in reported.forms[call.fingerprint].gives)
         for call in reported.calls
     ]
-    for now, values in enumerate(found.values):
+    for now, call in enumerate(reported.calls):
         alive = {source for source, target in arrows if source <= now <= target} | {now}
-        assert values == sum(gives[each] for each in alive)
-    assert found.values[found.peak] == max(found.values) > 2 * 64 * 55 * 55
+        assert call.order == now
+        assert call.alive_bytes == sum(gives[each] for each in alive)
+    assert max(call.alive_bytes or 0 for call in reported.calls) > 2 * 64 * 55 * 55
+
+
+def test_a_view_between_calls_keeps_what_it_shows_alive(bounds: Sequence[ReportedBound]) -> None:
+    """What is converted for a view's readers lives in the call before it."""
+    reported = bounds[0]
+    first, second, *others = reported.calls
+    view = replace(second, fingerprint="")
+    precision = reported.bound.precision
+    found = held((first, view, *others), reported.edges, reported.forms, precision)
+    assert found is not None
+    gives = [
+        sum(tensor.bytes(precision) for tensor in reported.forms[call.fingerprint].gives)
+        for call in (first, *others)
+    ]
+    assert [each.values for each in found[:3]] == [gives[0], gives[0], gives[0] + gives[1]]
+    assert found[1].constants == 0
 
 
 def test_the_flame_graph_has_every_call_in_order_within_its_block(
@@ -256,10 +288,12 @@ def doubled(reported: ReportedBound) -> ReportedBound:
 
 
 def test_unknown_cells_of_a_table_are_none(bounds: Sequence[ReportedBound]) -> None:
-    unlit = [replace(call, roofline_us=None, limited_by=None) for call in bounds[0].calls]
+    nothing = dict.fromkeys(("roofline_us", "limited_by", "constant_bytes", "alive_bytes"))
+    unlit = [replace(call, **nothing) for call in bounds[0].calls]
     unknown = bounds[0]._replace(calls=tuple(unlit), forms={})
-    assert held(unknown, graph(unknown)) is None
-    table = calls_of(unknown, None)
+    assert held(unknown.calls, unknown.edges, {}, "fp16") is None
+    assert not unknown.knows_memory
+    table = calls_of(unknown)
     titles = [column.title for column in table.columns]
     for title in ("% of its speed of light", "limited by", "reads", "MB of values alive"):
         assert {row[titles.index(title)] for row in table.rows} == {None}

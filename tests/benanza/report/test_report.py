@@ -201,6 +201,40 @@ def test_a_box_of_the_graph_is_found_and_leads_to_its_row(browser: Any, file: Pa
 
 
 @needs_chromium
+def test_every_node_is_drawn_and_a_call_shows_its_own(browser: Any, file: Path) -> None:
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    def click(selector: str) -> None:
+        page.execute_script(
+            """const found = [...document.querySelectorAll(arguments[0])].pop();
+            found.dispatchEvent(new MouseEvent("click", { bubbles: true }));""",
+            selector,
+        )
+
+    def awaited(selector: str, text: str) -> None:
+        WebDriverWait(page, 60).until(
+            lambda _: any(text in each.text for each in all_of(page, selector))
+        )
+
+    page = opened(browser, file)
+    calls = len(all_of(page, "#figure-graph-0 .box"))
+    click("#figure-graph-0 [data-all]")
+    awaited("#figure-graph-0 [data-all]", "Show calls")
+    assert len(all_of(page, "#figure-graph-0 .box")) == 66 > calls
+    click("#figure-graph-0 .box")
+    awaited("#calls-0 + div .about", "Softmax")
+    click("#calls-0 + div .about button")
+    awaited("#calls-0 + div .about dd:nth-of-type(1)", "GlobalAveragePool")
+    awaited("#calls-0 + div h4", "Its 2 nodes")
+    click("#calls-0 + div .box[aria-label^=Relu]")
+    awaited("#calls-0 + div .about dd:nth-of-type(1)", "Relu")
+    click("#figure-graph-0 [data-all]")
+    awaited("#figure-graph-0 [data-all]", "Show every node")
+    assert len(all_of(page, "#figure-graph-0 .box")) == calls
+    assert [entry for entry in page.get_log("browser") if entry["level"] == "SEVERE"] == []
+
+
+@needs_chromium
 def test_saved_tables_have_all_columns_and_rows(browser: Any, file: Path) -> None:
     page = opened(browser, file)
     # What is saved is what this gives; a name may have commas and quotes.

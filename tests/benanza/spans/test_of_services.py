@@ -1,5 +1,6 @@
 """What the services did for a model that was measured in the embedded pipeline."""
 
+from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,13 +15,14 @@ from benanza.installation.configured import configured_log
 from benanza.settings import load
 from benanza.spans.of_requests import on_system, request_traces
 from benanza.spans.of_services import service_traces
-from benanza.spans.records import results_of, written
+from benanza.spans.records import EPOCH, MICROSECOND, results_of, written
 from benanza.spans.trace import SpanTrace, span_id
 from benanza_backbone.clock import now
 from benanza_backbone.event_log.event_log import EventLog, Message
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_backbone.service.processor import as_message
 from benanza_schemas.events import (
+    BoundUpdated,
     CheckpointIngested,
     EvaluationTaken,
     LayerMeasured,
@@ -81,6 +83,25 @@ def test_from_publication_to_bound_is_one_trace(data: Path) -> None:
     assert {span.parent for span in measuring} == runners.keys()
     for earlier, later in pairwise(measuring):
         assert earlier.end_ns <= later.start_ns  # one after the other, on one device
+
+
+def test_the_sink_ends_what_it_stored(data: Path) -> None:
+    """Half of the bounds are stored a second later, and one before it was written, by its clock."""
+    with configured_log(load(data)) as log:
+        bounds = list(written(log, BOUNDS, BoundUpdated).values())[-4:]
+        stored = {each.event.event_id: seconds(each.at_ns, 1) for each in bounds[:2]}
+        stored[bounds[2].event.event_id] = seconds(bounds[2].at_ns, -1)
+        (trace,) = service_traces(log, [MODEL], lambda _: stored)
+    exported(trace)
+    sink = [span for span in trace.spans if span.track == "sink"]
+    assert [span.end_ns - span.start_ns for span in sink] == [10**9, 10**9, 0]
+    assert [span.start_ns for span in sink] == [each.at_ns for each in bounds[:3]]
+    assert {span.name.split(",")[0] for span in sink} == {"sink"}
+    assert trace.spans[0].end_ns >= max(span.end_ns for span in sink)
+
+
+def seconds(at_ns: int, later: int) -> datetime:
+    return EPOCH + MICROSECOND * (at_ns // 1_000) + timedelta(seconds=later)
 
 
 def test_what_is_delivered_again_is_no_second_span(data: Path) -> None:

@@ -3,6 +3,7 @@
 import ast
 import json
 import runpy
+from collections.abc import Mapping
 from pathlib import Path
 from shutil import copytree
 from typing import Any
@@ -11,6 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from benanza.looking.calls.forms import CallForm
 from benanza.looking.explain import explained
 from benanza.looking.stored_bound import StoredBound
 from benanza.results.explain import Explanation
@@ -84,8 +86,8 @@ def test_what_takes_its_speed_of_light_is_no_task(
 ) -> None:
     """A faster kernel would be refused, and it would be listed with nothing to gain."""
 
-    def at_light(bound: StoredBound) -> Explanation:
-        found = explained(bound)
+    def at_light(bound: StoredBound, forms: Mapping[str, CallForm]) -> Explanation:
+        found = explained(bound, forms)
         calls = tuple(msgspec.structs.replace(each, roofline_us=each.us) for each in found.calls)
         return msgspec.structs.replace(found, calls=calls)
 

@@ -3,6 +3,7 @@
 import gzip
 import json
 import tracemalloc
+from codecs import BOM_UTF8
 from collections.abc import Callable
 from pathlib import Path
 
@@ -104,11 +105,15 @@ def test_what_no_operator_started_is_named(tmp_path: Path) -> None:
     assert kinds["Memcpy DtoH (Device -> Pageable)"] == "copy"
 
 
-def test_files_may_be_compressed(tmp_path: Path) -> None:
+def test_files_may_be_compressed_and_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
     plain = steps(2).write(tmp_path / "trace.json")
-    packed = tmp_path / "trace.json.gz"
-    packed.write_bytes(gzip.compress(plain.read_bytes()))
-    assert recording(packed)._replace(file=plain) == recording(plain)
+    for content in (plain.read_bytes(), BOM_UTF8 + plain.read_bytes()):
+        packed = tmp_path / "trace.json.gz"
+        packed.write_bytes(gzip.compress(content))
+        marked = tmp_path / "marked.json"
+        marked.write_bytes(content)
+        for path in (packed, marked):
+            assert recording(path)._replace(file=plain) == recording(plain)
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
@@ -207,8 +212,9 @@ def test_what_can_t_be_is_left_out_and_counted(tmp_path: Path) -> None:
     trace.operator("aten::tanh", 3_000.0, 50.0, [["x"]], ["float"])
     trace.kernel("backwards", 3_100.0, -5.0)
     trace.operator("aten::sin", 3_200.0, 50.0, [[2**70]], ["float"])
+    trace.operator("aten::cos", 1e300, 50.0, [[2, 8]], ["float"])
     found = recording(trace.write(tmp_path / "trace.json"))
-    assert found.left_out == {"with a negative duration": 2, "not as a profiler writes them": 1}
+    assert found.left_out == {"with a negative duration": 2, "not as a profiler writes them": 2}
     assert [each.name for each in found.operators] == ["aten::linear", "aten::copy_"]
     assert "aten::sin" in {each.name for each in found.host_operators}
     assert not found.unattributed

@@ -29,7 +29,7 @@ docker() {
 TABLES = "SELECT name FROM system.tables WHERE database = 'benanza' AND engine NOT LIKE '%View'"
 
 
-WHEN_STORED = ("architectures", "models", "sink_offsets")
+WHEN_STORED = ("architectures", "models", "sink_offsets", "stored_bounds")
 """The tables that say so, in `stored_at`."""
 
 Content = dict[str, Any]

@@ -155,10 +155,10 @@ def doubling_functions(depth: int, times: int = 2) -> bytes:
 
 
 def test_functions_that_grow_without_bounds_are_refused_before_they_grow() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     why = refusal(doubling_functions(60))
     assert f"{2**60:,} nodes, more than 200,000; raise BENANZA_MAX_NODES" in why
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
     assert len(extract(doubling_functions(5)).layers) == 32
 
 
@@ -288,9 +288,9 @@ def test_a_weight_of_negative_size_is_refused() -> None:
 
 def test_a_tensor_of_a_hundred_thousand_axes_is_refused_at_once() -> None:
     """The product of their sizes alone would take minutes."""
-    started = time.perf_counter()
+    started = time.process_time()
     assert "axes" in refusal(with_weight(dims=[2**62] * 100_000))
-    assert time.perf_counter() - started < 30
+    assert time.process_time() - started < 30
 
 
 @pytest.mark.integration

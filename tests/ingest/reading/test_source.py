@@ -161,7 +161,7 @@ def test_a_server_that_falls_silent(
     monkeypatch.setattr(download, "READ_SECONDS", 0.1)
     started = time.perf_counter()
     assert "can't be fetched (ReadTimeoutError)" in refusal(server[0] + path)
-    assert time.perf_counter() - started < 2
+    assert time.perf_counter() - started < 20
 
 
 def test_a_server_that_never_ends(
@@ -172,7 +172,7 @@ def test_a_server_that_never_ends(
     started = time.perf_counter()
     why = refusal(server[0] + "/trickle")
     assert "takes longer than 0 s; download the file by other means" in why
-    assert time.perf_counter() - started < 2
+    assert time.perf_counter() - started < 20
 
 
 def large_model() -> bytes:

@@ -103,13 +103,13 @@ def test_a_chain_of_arithmetic_longer_than_the_stack_is_deep() -> None:
 )
 def test_a_constant_that_would_be_huge_is_not_computed(huge: str) -> None:
     """It is as large as it says, and known by its type and shape, if at all."""
-    started = time.perf_counter()
+    started = time.process_time()
     model = extracted(
         "g (float[2] x) => (y) <int64[1] n = {1000000000000}, int64[1] o = {1}, int64 z = {0},"
         f" int64 d = {{1}}, int64[1] k = {{60000}}> {{ {huge} i = ReduceSum<keepdims=1>(c)"
         " f = Cast<to=1>(i) y = Add(x, f) }"
     )
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
     assert [layer.op for layer in model.layers] == ["Add"]
 
 

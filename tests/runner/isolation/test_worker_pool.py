@@ -100,8 +100,8 @@ def test_closing_ends_all_workers_at_once_and_who_waits_hears_of_it() -> None:
     pool.measure(relu(2), "fp32")  # By the other worker, so that the first has begun.
     started = time.monotonic()
     pool.close()
-    waiting.join(10)
-    assert time.monotonic() - started < 5
+    waiting.join(LIMITS.layer_seconds)
+    assert time.monotonic() - started < LIMITS.layer_seconds
     assert [str(error) for error in raised] == [f"{HERE}:MisbehavingRuntime was stopped"]
 
 

@@ -12,11 +12,13 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import onnxruntime as ort
 import pytest
 
+from benanza_runner.core import Runner
 from benanza_runner.measuring.busy import OTHERS, Load
 from benanza_runner.measuring.stopping import Rule
 from benanza_runner.onnx_layers.layer_model import LayerModel, layer_model
@@ -30,12 +32,12 @@ from benanza_runner.runtime import Runtime
 from benanza_runner.variants import warm
 from benanza_schemas.codec import decode, encode
 from benanza_schemas.events import SystemMeasured, Variant, event_id, identified
-from benanza_schemas.layer import Layer, Precision, Tensor
+from benanza_schemas.layer import Execution, Layer, Precision, Tensor
 from benanza_schemas.times import time_us
 from benanza_schemas.vocabulary import StoppedBy
 from tests.runner.layers import conv, conv_group, floats, gemm, operator, relu, single, weights
 from tests.runner.onnxruntime.needs_blocks import needs_blocks
-from tests.runner.runtime_contract import RuntimeContract
+from tests.runner.runtime_contract import RuntimeContract, job
 
 ROUNDS = 5
 MAP, ODD_MAP = floats(1, 32, 14, 14), floats(1, 255, 14, 14)
@@ -466,3 +468,16 @@ def test_programs_that_take_all_cores_are_seen() -> None:
             process.communicate()
     assert all(environment["stable"] == "no" for environment in seen)
     assert all(OTHERS in environment["slowed_by"].split(", ") for environment in seen)
+
+
+@pytest.mark.parametrize("execution", get_args(Execution))
+def test_what_comes_of_a_thousand_operators_can_be_published(
+    runtime: OnnxRuntime, execution: Execution
+) -> None:
+    """Their names together are longer than an event's name may be."""
+    operators = tuple(operator("Relu", 6, (at,), (at + 1,)) for at in range(1000))
+    layer = Layer((floats(1),) * 1001, operators, (1000,), execution)
+    runner = Runner(runtime, ["fp32"], lambda: datetime(2026, 1, 1, tzinfo=UTC))
+    (event,) = runner.handle(job(layer))
+    assert event.variants
+    assert decode(encode(event)) == event

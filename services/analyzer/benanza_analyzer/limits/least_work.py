@@ -29,13 +29,15 @@ GroupAt = tuple[tuple[int, ...], int]
 class LeastWork(NamedTuple):
     """That of a model. `reads` are the bytes that are claimed of each layer and group with a
     product, by its number in `numbers`, and `fixed` those of them that are as many at any
-    precision; where it stands several times, the most.
+    precision; where it stands several times, the most. `flops` are the fewest operations of each,
+    as of the model: another version of ingest may have found others for another model.
     """
 
     whole: Work
     numbers: npt.NDArray[np.int32]
     reads: Floats
     fixed: Floats
+    flops: Floats
 
 
 def least_work(
@@ -69,7 +71,7 @@ def least_work(
         claimed[number] = np.maximum(claimed[number], of_layers[list(positions)].sum(axis=0))
     calls = np.unique([*numbers.tolist(), *(number for _, number in groups)]).astype(np.int32)
     calls = calls[(is_product[calls] > 0) | (claimed[calls, 0] > 0)]
-    return LeastWork(whole, calls, claimed[calls, 0], claimed[calls, 1])
+    return LeastWork(whole, calls, claimed[calls, 0], claimed[calls, 1], flops[calls])
 
 
 def _claims(wanted: Floats, groups: Sequence[GroupAt], offered: Floats) -> Floats:

@@ -13,7 +13,6 @@ from benanza_analyzer.limits.ceilings import PlatformCeilings
 from benanza_analyzer.limits.least_work import LeastWork
 from benanza_analyzer.limits.speed_of_light import MICROSECONDS, bytes_at
 from benanza_analyzer.measurements import WHICHEVER, Measurements
-from benanza_analyzer.models.catalogue import Catalogue
 from benanza_schemas.layer import Precision
 
 
@@ -21,17 +20,16 @@ def with_reached(
     ceilings: PlatformCeilings,
     least: LeastWork,
     measurements: Measurements,
-    catalogue: Catalogue,
     precision: Precision,
 ) -> PlatformCeilings:
     """The ceilings, each of those that are known at least the highest rate at which any product of
-    the model does its part by its best time. The measurements must reach as far as the catalogue.
+    the model does its part by its best time. The measurements must reach as far as the numbers.
     """
-    times_us = measurements.median_us[WHICHEVER, least.numbers]
-    taken = np.isfinite(times_us) & (times_us > 0)
+    all_seconds = measurements.median_us[WHICHEVER, least.numbers] / MICROSECONDS
+    taken = np.isfinite(all_seconds) & (all_seconds > 0)
     if not taken.any():
         return ceilings
-    numbers, seconds = least.numbers[taken], times_us[taken] / MICROSECONDS
+    seconds = all_seconds[taken]
     read = bytes_at(precision, least.reads[taken], least.fixed[taken])
 
     def highest(known: float, amounts: npt.NDArray[np.float64] | float) -> float:
@@ -39,7 +37,7 @@ def with_reached(
 
     return ceilings._replace(
         bandwidth=highest(ceilings.bandwidth, read),
-        flops=highest(ceilings.flops, np.array(catalogue.least_flops)[numbers]),
+        flops=highest(ceilings.flops, least.flops[taken]),
         memory=highest(ceilings.memory, np.maximum(read - ceilings.cache_bytes, 0.0)),
         launches=highest(ceilings.launches, 1.0),
     )

@@ -50,8 +50,11 @@ class Catalogue:
         least_flops: int = 0,
         product: bool = False,
     ) -> None:
-        """Stores the work of one execution: operations in floating point, and bytes moved."""
+        """Stores the work of one execution: operations in floating point, and bytes moved. What an
+        older version of ingest said, before there were least operations, takes none away.
+        """
         self.flops[number] = flops
         self.bytes[number] = bytes_moved
-        self.least_flops[number] = least_flops
-        self.products[number] = product
+        if product or not self.products[number]:
+            self.least_flops[number] = least_flops
+            self.products[number] = product

@@ -104,6 +104,13 @@ def read_whole(asked: str, limits: Limits) -> bytes:
         return _up_to(_Hashed(read, location.where, limits), limits.model_bytes)
 
 
+def within_limits(read: Read, where: str, limits: Limits) -> Read:
+    """Reads the same, and raises `ModelError` after more bytes than a model may have. `where` is
+    what people call it.
+    """
+    return _Hashed(read, where, limits).read
+
+
 def copied(read: Read, copy: Callable[[bytes], object]) -> Read:
     """Reads the same, and gives `copy` each part of it."""
 

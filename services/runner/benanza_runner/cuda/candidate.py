@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.reasons import short_reason
-from benanza_schemas.events import Variant
+from benanza_schemas.events import MAX_NAME_LENGTH, Variant
 
 NO_LIBRARY = "none"
 """Stands for the library where nothing is started."""
@@ -55,10 +55,10 @@ def in_turn(*runs: Run) -> Run:
 
 
 def refused(library: str, algorithm: str, layout: str, reason: object) -> Variant:
-    """A variant that failed for this reason, such as an exception."""
+    """A variant that failed for this reason, such as an exception; names as in `timed_variant`."""
     return Variant(
         library=library,
-        algorithm=algorithm,
+        algorithm=algorithm[:MAX_NAME_LENGTH],
         layout=layout,
         failure=short_reason(str(reason)) or "?",
     )

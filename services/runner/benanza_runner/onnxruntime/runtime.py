@@ -19,6 +19,7 @@ from benanza_runner.cpu import available_cores, cpu_name
 from benanza_runner.cpu_libraries.cpu_library import Borders, CpuLibrary, CpuWork
 from benanza_runner.cpu_libraries.installed import installed_libraries
 from benanza_runner.cpu_libraries.library_search import SHARE_OF_CANDIDATE, LibrarySearch, Rules
+from benanza_runner.cuda.candidate import refused
 from benanza_runner.cuda.search.guard import Guard
 from benanza_runner.machine_load import machine_load
 from benanza_runner.measuring.busy import (
@@ -213,7 +214,7 @@ class OnnxRuntime(Runtime):
             raise
         except Exception as error:  # noqa: BLE001  # ONNX Runtime's errors share no narrower base
             reason = _onnxruntimes(error)
-            failure = Variant(library=self._library, algorithm=layer.title(), failure=reason)
+            failure = refused(self._library, layer.title(), "", reason)
             return _Own(borders, failed=[failure], failure=reason)
         return _Own(borders, [*map(self._variant, forms, times, changes)], failed, times)
 
@@ -279,12 +280,8 @@ class OnnxRuntime(Runtime):
         return times
 
     def _failed(self, layer: Layer, form: LayerForm) -> Variant:
-        return Variant(
-            library=self._library,
-            algorithm=layer.title(),
-            layout=form.layout,
-            failure=_not_as_asked(layer, form),
-        )
+        why = _not_as_asked(layer, form)
+        return refused(self._library, layer.title(), form.layout, why)
 
     def _variant(self, form: LayerForm, timed: TimedCopies, changes: Changes) -> Variant:
         algorithm = "+".join(form.op_types())

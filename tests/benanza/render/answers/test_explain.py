@@ -29,6 +29,9 @@ CONV = ExplainedCall(
     roofline_us=20.0,
     limited_by="compute",
     critical=True,
+    order=0,
+    constant_bytes=None,
+    alive_bytes=None,
 )
 
 
@@ -106,6 +109,18 @@ def test_the_rate_is_that_of_what_limits_the_call() -> None:
     assert "200 GB/s " in lines(REGION)[2]
     (row,) = rows(lines(but(limited_by="latency", roofline_us=4.0)))
     assert row["reaches"] == "10% of light: latency"
+
+
+def test_what_is_alive_is_shown_where_it_is_known() -> None:
+    held = but(alive_bytes=2_000_000, constant_bytes=30_000)
+    again = but(AGAIN, order=1, alive_bytes=7_000_000, constant_bytes=40_000)
+    title, head, row, last = lines(again, held)
+    assert rows([title, head, row])[0]["alive"] == "7 MB"
+    assert (
+        last
+        == "at most 7 MB of values alive, in call 2 of 2 (Conv, conv2), beside 70 kB of constants"
+    )
+    assert "alive" not in "".join(lines(CONV))
 
 
 def test_whether_calls_are_critical_is_shown_where_some_are_not() -> None:

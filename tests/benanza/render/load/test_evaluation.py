@@ -4,8 +4,10 @@ import io
 from datetime import UTC, datetime
 
 import msgspec
+import pytest
 from rich.console import Console
 
+from benanza.evaluating.repeated import repeated
 from benanza.evaluating.request import EvaluationRequest
 from benanza.evaluating.results import (
     EvaluatedModel,
@@ -17,7 +19,7 @@ from benanza.evaluating.results import (
     ServiceTimes,
     Validity,
 )
-from benanza.render.load.evaluation import evaluation_html, print_evaluation
+from benanza.render.load.evaluation import evaluation_html, print_evaluation, print_repeated
 from tests.schemas.samples import SYSTEM, some_id
 
 LATENCY = Percentiles(mean_us=5_000.0, p50_us=4_800.0, p90_us=6_000.0, p99_us=9_000.0, p999_us=None)
@@ -114,3 +116,31 @@ def test_a_failure_is_all_there_is() -> None:
     failed = msgspec.structs.replace(EVALUATION, measured=None, failure="it has no kernel")
     text = shown(msgspec.structs.replace(FOUND, evaluation=failed))
     assert text.splitlines()[1:] == ["failed: it has no kernel"]
+
+
+def test_what_is_repeated_says_its_spread() -> None:
+    runs = []
+    for throughput in (100.0, 102.5, 101.0):
+        measured = msgspec.structs.replace(MEASURED, per_s=throughput)
+        evaluation = msgspec.structs.replace(EVALUATION, measured=measured)
+        runs.append(msgspec.structs.replace(FOUND, evaluation=evaluation))
+    failed = msgspec.structs.replace(EVALUATION, measured=None, failure="no memory")
+    runs.append(msgspec.structs.replace(FOUND, evaluation=failed))
+    found = repeated(runs)
+    assert found.middle == runs[2]
+    per_s, p50, _ = found.figures
+    assert (per_s.median, per_s.least, per_s.greatest) == (101.0, 100.0, 102.5)
+    assert per_s.spread == pytest.approx(0.025)
+    assert p50.spread == 0.0
+    stream = io.StringIO()
+    print_repeated(Console(file=stream, width=80, force_terminal=True, color_system=None), found)
+    text = stream.getvalue()
+    assert max(map(len, text.splitlines())) <= 80
+    (row,) = [line for line in text.splitlines() if "samples/s" in line]
+    assert [cell for cell in row.split() if cell[0].isdigit()] == [
+        "101.0",
+        "100.0",
+        "102.5",
+        "2.5%",
+    ]
+    assert "1 of 4 failed: no memory" in text

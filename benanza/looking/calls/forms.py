@@ -49,9 +49,12 @@ class CallForm(NamedTuple):
 
 
 def forms_of(store: Store, stored: Iterable["StoredBound"]) -> dict[str, CallForm]:
-    """Of all layers and groups of these bounds."""
-    asked = {of.fingerprint for each in stored for of in each.measurements}
-    rows = store.query(FORMS, {"fingerprints": sorted(asked)})
+    """Of all layers and groups of these bounds that are or were to be measured."""
+    asked: set[str] = set()
+    for each in stored:
+        asked.update(of.fingerprint for of in each.measurements)
+        asked.update(summary.fingerprint for summary in each.model.summaries)
+    rows = store.query(FORMS, {"fingerprints": sorted(asked - {""})})
     return {row["fingerprint"]: _form(row) for row in rows}
 
 

@@ -1,0 +1,1 @@
+"""What the weights in a model's file hold."""

@@ -77,6 +77,11 @@ def reads(given: str, weights: tuple[str, ...], body: str) -> list[Reads]:
             id="nothing that was computed",
         ),
         pytest.param(
+            *("float[4,8] x", (), "t = Transpose(x) y = MatMul(x, t)"),
+            [Reads(4 * 32)],
+            id="what two operands are forms of, once",
+        ),
+        pytest.param(
             "float[2,4,1,8] x, float[2,4,7,8] k, float[2,4,7,8] v, float[2,4,1,8] n",
             (),
             "q = Exp(x) a = Concat<axis = 2>(k, n) b = Concat<axis = 2>(v, n)"

@@ -190,7 +190,10 @@ class _Given:
 def _kept(operator: Operator, sources: Mapping[int, _Source]) -> Collection[int]:
     """The places of what an operator may be given from a former step."""
     if operator.op_type in _PRODUCTS_OF_TWO:
-        return () if any(source.weight for source in sources.values()) else sources.keys()
+        if not sources or any(source.weight for source in sources.values()):
+            return ()
+        # Where both are given, they may be forms of one value, such as x and its transpose.
+        return {max(sources, key=lambda place: sources[place].reads.bytes)}
     slots = _KEPT.get((operator.domain, operator.op_type), ())
     return {operator.inputs[slot] for slot in slots if slot < len(operator.inputs)}
 

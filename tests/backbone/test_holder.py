@@ -32,11 +32,16 @@ def test_a_process_that_has_ended_or_never_was_is_not_named(tmp_path: Path) -> N
 
 def test_one_of_ours_is_named_by_its_command_in_one_short_line(tmp_path: Path) -> None:
     program = tmp_path / "benanza"
-    program.write_text("input()")
+    program.write_text("print('runs', flush=True); input()")
     for words in (["run", "zoo:resnet50"], ["publish", "x" * 100]):
         with subprocess.Popen(
-            [sys.executable, program, *words], stdin=subprocess.PIPE, text=True
+            [sys.executable, program, *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         ) as process:
+            assert process.stdout
+            process.stdout.readline()  # Before, the system may not know its command yet.
             (tmp_path / "lock").write_text(f"{process.pid}\n")
             said = holder(tmp_path / "lock")
             process.communicate("\n")

@@ -9,12 +9,13 @@ from tests.benanza.conftest import Benanza
 def test_it_prints_the_calls_that_take_the_longest(benanza: Benanza, data: Path) -> None:
     done = benanza("explain", "zoo:squeezenet", "--data", data, "--limit", "3")
     assert (done.returncode, done.stderr) == (0, "")
-    title, columns, *rows, rest = done.stdout.splitlines()
+    title, columns, *rows, rest, alive = done.stdout.splitlines()
     assert title.startswith("squeezenet, batch 1: ")
     assert columns.startswith("operators")
     assert len(rows) == 3
     assert all("onnxruntime-cpu: " in row for row in rows)
     assert rest.startswith("and ")
+    assert alive.startswith("at most ")
 
 
 def test_its_document_adds_up_to_the_bound(benanza: Benanza, data: Path) -> None:

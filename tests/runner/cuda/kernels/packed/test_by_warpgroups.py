@@ -51,7 +51,7 @@ def test_each_tiling_is_right(
     if int(cupy.cuda.Device().compute_capability) < OLDEST:
         pytest.skip("the GPU has older Tensor Cores")
     m, n, k = sizes
-    call = PackedProduct((m, n), m, n, k, bits, block, zeros, bias)
+    call = PackedProduct((m, n), m, n, k, bits, block, zeros, bias=bias)
     random = np.random.default_rng(5)
 
     def rounded(least: float, *shape: int) -> Array:

@@ -190,7 +190,7 @@ def test_it_is_the_product_with_the_weights(
 ) -> None:
     """To units in the last place: weights are rounded to the precision."""
     (m, n, k), (bits, block, zeros) = sizes, packing
-    call = PackedProduct((m, n), m, n, k, bits, block, zeros, bias)
+    call = PackedProduct((m, n), m, n, k, bits, block, zeros, bias=bias)
     operands = random_operands(call, precision)
     found = floats(
         ran(call, operands, precision, WarpgroupTiling(*tiling), late, tmp_path), precision

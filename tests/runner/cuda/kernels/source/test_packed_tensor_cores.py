@@ -123,7 +123,7 @@ def test_it_is_the_product_with_rounded_weights(
 ) -> None:
     """To a unit in the last place: only sums in other orders are rounded otherwise."""
     (m, n, k), (bits, block, zeros) = shape, packing
-    call = PackedProduct((m, n), m, n, k, bits, block, zeros, bias)
+    call = PackedProduct((m, n), m, n, k, bits, block, zeros, bias=bias)
     operands = random_operands(call, precision)
     found = ran(call, operands, precision, Tiling(*tiling), splits, late, tmp_path)
     known = exact(operands, precision)

@@ -9,7 +9,14 @@ import onnxruntime as ort
 from benanza.onnxruntime.observed import ObservedSession
 from benanza.onnxruntime.options import CAPTURED, configurations
 from benanza.onnxruntime.profiled import joined, profiled_session
-from benanza.onnxruntime.session import CUDA, called, in_type, options_of, run_on_host
+from benanza.onnxruntime.session import (
+    CUDA,
+    called,
+    in_type,
+    options_of,
+    run_on_host,
+    taking_turns,
+)
 from benanza.profiling.framework import Configuration, Framework, Observed, Profile, Session
 from benanza.profiling.spans import Activity
 from benanza.profiling.whole_model import WholeModel, float_types
@@ -114,7 +121,7 @@ class OnnxRuntimeFramework(Framework):
             raise BenanzaError(refusal)
         try:
             typed = in_type(model, precision) if self._on_gpu else model
-            options = options_of(typed, configuration, self._threads)
+            options = taking_turns(options_of(typed, configuration, self._threads))
             session = called(typed, configuration, precision, options, on_gpu=self._on_gpu).session
             session.run(None, typed.inputs)  # what has no kernel fails here
         except Exception as error:  # ONNX Runtime's errors share no narrower base

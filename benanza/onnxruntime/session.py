@@ -33,6 +33,16 @@ def options_of(model: WholeModel, configuration: Configuration, threads: int) ->
     return options
 
 
+def taking_turns(options: ort.SessionOptions) -> ort.SessionOptions:
+    """The options of a session whose threads sleep between its runs.
+
+    By default they wait for the next run in a loop for some milliseconds. Where sessions take
+    turns, as those of several batch sizes do, they take processors from the one that runs.
+    """
+    options.add_session_config_entry("session.force_spinning_stop", "1")
+    return options
+
+
 def called(
     model: WholeModel,
     configuration: Configuration,

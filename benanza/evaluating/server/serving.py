@@ -34,7 +34,7 @@ WATCHED_AT = (0.3, 0.7)
 one in which the server mostly waits, and one in which it mostly works.
 """
 
-WATCHED_QUERIES = 200
+WATCHED_QUERIES = 400
 """Fewer than LoadGen's checks need, as nothing but times of batches is taken from these runs."""
 
 

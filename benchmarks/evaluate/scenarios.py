@@ -130,8 +130,10 @@ def main() -> None:
         for line in (given.results.read_bytes().splitlines() if given.results.exists() else [])
     ]
     known = {(each.model, each.framework, each.scenario, each.number) for each in done}
-    frameworks = given.framework.split(",")
-    scenarios = [scenario for scenario in SCENARIOS if scenario in given.scenario.split(",")]
+    frameworks, scenarios = given.framework.split(","), given.scenario.split(",")
+    if unknown := set(scenarios) - set(SCENARIOS):
+        there_are = ", ".join(SCENARIOS)
+        parser.error(f"there is no scenario {', '.join(sorted(unknown))}; there are {there_are}")
     every = product(range(given.times), given.models, frameworks, scenarios)
     for number, model, framework, scenario in every:
         if (model, framework, scenario, number) in known:

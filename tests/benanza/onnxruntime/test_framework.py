@@ -1,5 +1,8 @@
 """ONNX Runtime as a framework. With `onnxruntime-gpu`, the contract holds on a GPU."""
 
+import time
+from statistics import median
+
 import pytest
 
 from benanza.onnxruntime import profiled
@@ -54,6 +57,21 @@ def test_the_levels_join_more_and_more(cpu: Framework) -> None:
     assert calls["no optimisations"] == [(0,), (1,), (2,), (3,), (4,)]
     assert len(calls["extended optimisations"]) < 5
     assert calls["default options"][0] == (0, 1)
+
+
+def test_its_threads_sleep_between_runs(cpu: Framework) -> None:
+    """They would take processors from sessions of other batch sizes. By default they wait in a loop
+    for about as long as each look takes.
+    """
+    model = small_model()
+    session = cpu.load(model, "fp32", cpu.configurations()[0])
+    looks_s = []
+    for _ in range(11):
+        session(model.inputs)
+        began_s = time.process_time()
+        time.sleep(0.01)
+        looks_s.append(time.process_time() - began_s)
+    assert median(looks_s) < 0.003
 
 
 def test_another_precision_needs_another_export_on_the_cpu(cpu: Framework) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benanza.onnxruntime.options import ON_CPU
-from benanza.onnxruntime.session import called, in_type, options_of, taking_turns
+from benanza.onnxruntime.session import called, in_type, options_of
 from tests.benanza.profiling.framework_contract import small_model
 
 
@@ -23,12 +23,3 @@ def test_a_model_in_half_precision_gives_nearly_the_same() -> None:
 def test_other_precisions_leave_the_model_as_it_is() -> None:
     model = small_model()
     assert in_type(model, "tf32") is model
-
-
-@pytest.mark.integration
-def test_threads_of_sessions_that_take_turns_sleep_between_runs() -> None:
-    model = small_model()
-    options = taking_turns(options_of(model, ON_CPU[0], 4))
-    assert options.get_session_config_entry("session.force_spinning_stop") == "1"
-    run = called(model, ON_CPU[0], "fp32", options, on_gpu=False).run
-    assert len(run()) == len(model.proto.graph.output)

@@ -14,6 +14,7 @@ from benanza.evaluating.results import (
 from benanza.profiling.beside_bound import LowestBounds, beside_bound
 from benanza.results.profile import ModelProfile
 from benanza_analyzer.answers.kinds import InefficiencyKind
+from benanza_backbone.clickhouse.queries import BATCH_SIZES
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clickhouse.stored_events import stored_profiles
 from benanza_backbone.pasteable import pasteable
@@ -22,15 +23,13 @@ from benanza_schemas.events import device
 
 NO_BOUND = "no full bound of it is known on this device"
 
-_BATCHES = "SELECT DISTINCT batch FROM models WHERE sha256 = {sha256:String} ORDER BY batch"
-
 
 def beside(store: Store, evaluation: Evaluation) -> EvaluatedModel:
     """The evaluation beside what the store has. Raises `BenanzaError` as its queries do."""
     request, where = evaluation.request, device(evaluation.system)
     bounds = LowestBounds(store)
     found: dict[int, float] = {}
-    for row in store.query(_BATCHES, {"sha256": evaluation.sha256}):
+    for row in store.query(BATCH_SIZES, {"sha256": evaluation.sha256}):
         identity = model_id(evaluation.sha256, row["batch"], evaluation.dims)
         lowest, _ = bounds.at(identity, request.precision, where)
         if lowest is not None and lowest.bound.sequential_us:

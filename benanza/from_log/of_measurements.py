@@ -7,7 +7,7 @@ from typing import Any
 
 from benanza.from_log.facts import Facts, Row
 from benanza_schemas.events import MARK
-from benanza_schemas.vocabulary import SUBMITTED, CacheState
+from benanza_schemas.vocabulary import SUBMITTED, CacheState, StoppedBy
 
 Layer = tuple[str, str, str]
 """A fingerprint, the id of a system, and a precision."""
@@ -26,6 +26,21 @@ def measurements(facts: Facts, asked: Mapping[str, Any]) -> list[Row]:
         if (row["system_id"], row["precision"]) == (asked["system"], asked["precision"])
     ]
     return sorted(found, key=lambda row: (row["measured_at"], row["event_id"], row["variant"]))
+
+
+def best_times(facts: Facts, asked: Mapping[str, Any]) -> list[Row]:
+    """`trace_queries.BEST_TIMES`."""
+    best: dict[Layer, float | None] = {}
+    for row in _counted(facts.measured(asked["fingerprints"])):
+        layer, us = _layer(row), row["median_us"]
+        known = best.setdefault(layer, None)
+        is_time = us is not None and not row["failure"] and row["cache"] == CacheState.WARM
+        if is_time and row["stopped_by"] != StoppedBy.PRUNED:
+            best[layer] = us if known is None else min(known, us)
+    return [
+        {"fingerprint": fingerprint, "system_id": system_id, "precision": precision, "us": us}
+        for (fingerprint, system_id, precision), us in best.items()
+    ]
 
 
 def slowed_layers(

@@ -62,6 +62,12 @@ def of_same_files(facts: Facts, asked: Parameters) -> list[Row]:
     return [{name: getattr(model, name) for name in columns} for model in known.values()]
 
 
+def batch_sizes(facts: Facts, asked: Parameters) -> list[Row]:
+    """`queries.BATCH_SIZES`."""
+    found = {model.batch for model in facts.models if model.sha256 == asked["sha256"]}
+    return [{"batch": batch} for batch in sorted(found)]
+
+
 def layer_inputs(facts: Facts, asked: Parameters) -> list[Row]:
     """`queries.LAYER_INPUTS`."""
     return [facts.titles[key] for key in asked["layers"] if key in facts.titles]

@@ -28,6 +28,20 @@ def described_systems(facts: Facts, asked: Mapping[str, Any]) -> list[Row]:
     return [{"system_id": system_id} for system_id in sorted(facts.systems)]
 
 
+def by_age(facts: Facts, asked: Mapping[str, Any]) -> list[Row]:
+    """`trace_queries.SYSTEMS_BY_AGE`."""
+    events = [_describing(events) for events in facts.systems.values()]
+    events.sort(key=lambda event: (-event.measured_at.timestamp(), event.system.system_id))
+    return [
+        {
+            "system_id": event.system.system_id,
+            "accelerator": event.system.accelerator,
+            "name": event.system.accelerator or event.system.cpu,
+        }
+        for event in events
+    ]
+
+
 def system_row(facts: Facts, asked: Mapping[str, Any]) -> list[Row]:
     """`stored_events.SYSTEM`, a row of the view `systems`: the highest of each ceiling that was
     measured here, or else the highest imported one.

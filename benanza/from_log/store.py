@@ -8,6 +8,7 @@ from benanza.from_log import of_bounds, of_measurements, of_models, of_runs, of_
 from benanza.from_log.facts import Facts, Row
 from benanza.looking import model_ids
 from benanza.looking.calls.forms import FORMS
+from benanza.tracing import trace_queries
 from benanza_backbone.clickhouse import bound_queries, queries, stored_events, unbounded_queries
 from benanza_backbone.clickhouse.connection import NEEDS_ENGINE
 from benanza_backbone.clickhouse.store import Store
@@ -30,6 +31,7 @@ ANSWERS: Mapping[str, Callable[[Facts, Mapping[str, Any]], list[Row]]] = {
     queries.DESCRIBED_SYSTEMS: of_systems.described_systems,
     queries.NAMED_MODELS: of_models.named,
     queries.OF_SAME_FILES: of_models.of_same_files,
+    queries.BATCH_SIZES: of_models.batch_sizes,
     queries.LAYER_INPUTS: of_models.layer_inputs,
     stored_events.MODEL: of_models.known_model,
     stored_events.GRAPH: of_models.graph,
@@ -42,6 +44,8 @@ ANSWERS: Mapping[str, Callable[[Facts, Mapping[str, Any]], list[Row]]] = {
     stored_events.PROFILES: of_runs.profiles,
     stored_events.PROFILE_CALLS: of_runs.profile_calls,
     stored_events.BOUND_ID: of_bounds.bound_id,
+    trace_queries.BEST_TIMES: of_measurements.best_times,
+    trace_queries.SYSTEMS_BY_AGE: of_systems.by_age,
     bound_queries.BOUNDS: of_bounds.bounds,
     bound_queries.ANY_SLOWED_CALLS: _any,
     bound_queries.SLOWED_CALLS: of_bounds.slowed_calls,

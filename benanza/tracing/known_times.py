@@ -6,32 +6,13 @@ from typing import NamedTuple
 
 from benanza.looking.stored_bound import described_system
 from benanza.tracing.trace_model import TracedPart
+from benanza.tracing.trace_queries import BEST_TIMES, SYSTEMS_BY_AGE
 from benanza_analyzer.limits.ceilings import PlatformCeilings, SystemCeilings
 from benanza_analyzer.limits.speed_of_light import speed_of_light, work_of_call
-from benanza_backbone.clickhouse.queries import COUNTED
 from benanza_backbone.clickhouse.store import Store
 from benanza_ingest.extracted import ExtractedGroup, ExtractedLayer
 from benanza_ingest.least_work.least_flops import least_flops
 from benanza_schemas.layer import Precision
-from benanza_schemas.vocabulary import CacheState, StoppedBy
-
-BEST = f"""
-SELECT
-    system_id, fingerprint, precision,
-    minIf(
-        median_us,
-        isNotNull(median_us) AND failure = '' AND cache = '{CacheState.WARM}'
-        AND stopped_by != '{StoppedBy.PRUNED}') AS us
-FROM measurements
-WHERE fingerprint IN {{fingerprints:Array(String)}} AND {COUNTED}
-GROUP BY system_id, fingerprint, precision
-"""
-
-SYSTEMS = """
-SELECT system_id, accelerator, if(accelerator = '', cpu, accelerator) AS name
-FROM systems FINAL
-ORDER BY measured_at DESC, system_id
-"""
 
 Key = tuple[str, Precision]
 """A layer's fingerprint, and a precision."""
@@ -61,12 +42,12 @@ def known_times(
     """
     fingerprints = {one for part in parts for way in part.ways for one in way}
     best: dict[str, dict[Key, float | None]] = {}
-    for row in store.query(BEST, {"fingerprints": sorted(fingerprints)}):
+    for row in store.query(BEST_TIMES, {"fingerprints": sorted(fingerprints)}):
         key = row["fingerprint"], row["precision"]
         best.setdefault(row["system_id"], {})[key] = row["us"]
     alike = [
         row
-        for row in store.query(SYSTEMS)
+        for row in store.query(SYSTEMS_BY_AGE)
         if bool(row["accelerator"]) == on_gpu
         and (row["name"] == device if device else row["system_id"] in best)
     ]

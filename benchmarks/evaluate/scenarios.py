@@ -1,7 +1,9 @@
-"""Models under the four scenarios in frameworks, beside their bounds, several times:
+r"""Models under the four scenarios in frameworks, beside their bounds, several times:
 
     python -m benchmarks.evaluate.scenarios RESULTS DATA --framework onnxruntime,openvino MODEL...
     python -m benchmarks.evaluate.scenarios RESULTS DATA --scenario single-stream,offline MODEL...
+    python -m benchmarks.evaluate.scenarios RESULTS DATA --framework pytorch --precision fp16 \
+        --configuration "CUDA graph" MODEL...
 
 It needs the extra `evaluate`, and a machine that does nothing else. Bounds are those in the folder
 DATA. The file RESULTS has a line for each run that is done, so that the program goes on where it
@@ -21,6 +23,7 @@ import msgspec
 from benanza.evaluating.command import evaluate
 from benanza.evaluating.request import SCENARIOS, EvaluationRequest, Scenario
 from benanza.settings import load
+from benanza_schemas.element_types import PRECISIONS
 
 HEAD = (
     "| model | framework | scenario | valid | p50 ms | p99 ms | of the bound's latency | samples/s "
@@ -120,6 +123,10 @@ def main() -> None:
     parser.add_argument("models", nargs="+")
     parser.add_argument("--framework", default="onnxruntime,openvino")
     parser.add_argument("--scenario", default=",".join(SCENARIOS))
+    parser.add_argument("--precision", choices=PRECISIONS, default="fp32")
+    parser.add_argument(
+        "--configuration", default="", help="of the framework; by default its first"
+    )
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--duration", type=float, default=10.0)
     parser.add_argument("--streams", type=int, default=8)
@@ -141,6 +148,8 @@ def main() -> None:
         request = EvaluationRequest(
             model=model,
             framework=framework,
+            configuration=given.configuration,
+            precision=given.precision,
             scenario=scenario,
             duration_s=given.duration,
             streams=given.streams,

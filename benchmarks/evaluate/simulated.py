@@ -32,6 +32,7 @@ from benanza.profiling.whole_model import Arrays
 from benanza.publishing.fetched_once import FetchedOnce
 from benanza_ingest.limits import Limits
 from benanza_runner.arrays import Array
+from benanza_schemas.element_types import PRECISIONS
 
 LOADS = 10
 LEAST, MOST = 0.1, 0.95
@@ -53,6 +54,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model")
     parser.add_argument("--framework", default="onnxruntime")
+    parser.add_argument("--precision", choices=PRECISIONS, default="fp32")
+    parser.add_argument(
+        "--configuration", default="", help="of the framework; by default its first"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--duration", type=float, default=10.0)
     parser.add_argument("--max-batch", type=int, default=4)
@@ -61,6 +66,8 @@ def main() -> None:
     request = EvaluationRequest(
         model=given.model,
         framework=given.framework,
+        configuration=given.configuration,
+        precision=given.precision,
         scenario="server",
         duration_s=given.duration,
         max_batch=given.max_batch,

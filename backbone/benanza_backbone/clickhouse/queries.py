@@ -282,6 +282,11 @@ WHERE sha256 IN (SELECT sha256 FROM models WHERE model_id IN {models:Array(Strin
 """
 """All models of the files of these `models`, whatever was derived of them."""
 
+BATCH_SIZES = """
+SELECT DISTINCT batch FROM models WHERE sha256 = {sha256:String} ORDER BY batch
+"""
+"""At which batch sizes there are models of this file."""
+
 LAYER_INPUTS = """
 SELECT fingerprint, input_shapes, input_dtypes, input_constants FROM layers FINAL
 WHERE fingerprint IN {layers:Array(String)}

@@ -9,6 +9,7 @@ import msgspec
 from benanza.from_log.store import ANSWERS, LogStore
 from benanza.looking.calls.forms import FORMS
 from benanza.looking.model_ids import FILES, MODEL_IDS
+from benanza.tracing.trace_queries import BEST_TIMES
 from benanza_backbone.clickhouse.bound_queries import (
     ANY_RUNS,
     ANY_SLOWED_CALLS,
@@ -26,7 +27,7 @@ PERHAPS = ANY_RUNS, ANY_SLOWED_CALLS
 """Statements that only save the engine another one."""
 
 IN_ANY_ORDER = (
-    *(BEATEN_BY, FILES, FORMS, LAYER_INPUTS, MODEL_IDS, OF_SAME_FILES, PROFILED),
+    *(BEATEN_BY, BEST_TIMES, FILES, FORMS, LAYER_INPUTS, MODEL_IDS, OF_SAME_FILES, PROFILED),
     SLOWED_CALLS,
 )
 

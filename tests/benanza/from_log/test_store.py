@@ -11,6 +11,7 @@ from benanza.looking import model_ids
 from benanza.looking.calls.forms import FORMS
 from benanza.looking.without_bound import models_without_bound
 from benanza.request import BoundPolicy
+from benanza.tracing import trace_queries
 from benanza_backbone.clickhouse import queries
 from benanza_backbone.clickhouse.stored_events import (
     GRAPH,
@@ -154,6 +155,10 @@ def ask_all(store: BesideLog) -> None:
     for ids in ([MODEL_ID], [MODEL_ID, WITHOUT_BOUND.model_id]):
         store.query(queries.NAMED_MODELS, {"models": ids})
         store.query(queries.OF_SAME_FILES, {"models": ids})
+    for digest in (CHECKPOINT.sha256, "nothing"):
+        store.query(queries.BATCH_SIZES, {"sha256": digest})
+    store.query(trace_queries.BEST_TIMES, {"fingerprints": [CONV_ID, RELU_ID, "nothing"]})
+    store.query(trace_queries.SYSTEMS_BY_AGE)
     store.query(queries.LAYER_INPUTS, {"layers": [CONV_ID, "nothing"]})
     store.query(FORMS, {"fingerprints": [CONV_ID, RELU_ID, "nothing"]})
 

@@ -145,12 +145,12 @@ class CapturedCall:
 
     def __init__(self, prepared: Prepared) -> None:
         """After `first_calls`. Raises what PyTorch does."""
-        self._inputs = prepared.inputs
+        self._prepared = prepared  # a graph reads the model's weights, and doesn't keep them
         self._graph, self._result = captured(prepared.run, 1)
 
     def results(self, inputs: Sequence[Array]) -> list[Array]:
         """As of `Prepared`."""
-        for place, array in zip(self._inputs, inputs, strict=True):
+        for place, array in zip(self._prepared.inputs, inputs, strict=True):
             place.copy_(torch.from_numpy(array).to(place.device))
         self._graph.replay()
         return on_host(self._result)

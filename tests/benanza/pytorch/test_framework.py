@@ -152,6 +152,7 @@ def test_results_of_a_type_that_numpy_lacks_are_floats() -> None:
     assert (found == 0.5).all()
 
 
+@pytest.mark.skipif(bool(nvidia.gpu().name), reason="a GPU has them all")
 def test_a_processor_has_fp32_only(pytorch: PyTorchFramework, tiny: WholeModel) -> None:
     assert "--precision fp32" in profiled(pytorch, tiny, "eager", "fp16").failure
 

@@ -171,7 +171,8 @@ def _findings(rows: Sequence[Row]) -> Iterator[str]:
         )
         above = [row.model for row in rows if (row.ratio() or 1.0) < 1]
         names = ", ".join(name.removeprefix("zoo:") for name in above)
-        yield f"- {len(above)} bounds are above it{': ' + names if names else ''}."
+        are = "bound is" if len(above) == 1 else "bounds are"
+        yield f"- {len(above)} {are} above it{': ' + names if names else ''}."
     fastest = Counter(run.way for run in (row.fastest() for row in rows) if run is not None)
     wins = "; ".join(f"{way}: {count}" for way, count in fastest.most_common())
     yield f"- How often each was the fastest: {wins or 'none ran'}."

@@ -55,7 +55,8 @@ def load(way: Way, content: bytes, batch: int | None) -> str:
     except ModelError as error:
         return str(error)
     except Exception as error:  # noqa: BLE001  # the errors of frameworks share no narrower base
-        return short_reason(f"{type(error).__name__}: {error}")
+        first_line = str(error).partition("\n")[0]  # behind it are commands and folders
+        return short_reason(f"{type(error).__name__}: {first_line}")
     _ready.append(run)
     return ""
 

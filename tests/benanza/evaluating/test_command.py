@@ -15,6 +15,7 @@ from benanza_backbone.errors import BenanzaError
 from benanza_schemas.events import ModelEvaluated
 from benanza_schemas.topics import EVALUATED
 from tests.benanza.data_folder import settings_in
+from tests.benanza.installation.test_without_engine import engine_missing
 
 RELU = """
 <ir_version: 10, opset_import: ["" : 21]>
@@ -39,3 +40,15 @@ def test_it_is_stored_even_if_its_trace_can_t_be_written(
         (stored,) = written(log, EVALUATED, ModelEvaluated).values()
     assert stored.event.evaluation_id in str(raised.value)
     assert stored.event.failure == ""
+
+
+def test_it_needs_no_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SERVICE_S", 0.01)
+    path = tmp_path / "model.onnx"
+    path.write_bytes(onnx.parser.parse_model(RELU).SerializeToString())
+    with engine_missing():
+        found = evaluate(
+            EvaluationRequest(model=str(path), duration_s=0.02), settings_in(tmp_path / "data")
+        )
+    assert found.evaluation.failure == ""
+    assert "say: benanza run " in found.without_bound

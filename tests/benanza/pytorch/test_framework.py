@@ -1,5 +1,7 @@
 """PyTorch as a framework."""
 
+import gc
+import weakref
 from math import fsum
 
 import numpy as np
@@ -24,8 +26,9 @@ need_pytorch()
 
 import torch  # noqa: E402
 
+from benanza.pytorch import prepared as module  # noqa: E402
 from benanza.pytorch.framework import PyTorchFramework  # noqa: E402
-from benanza.pytorch.prepared import Prepared, TorchConfiguration  # noqa: E402
+from benanza.pytorch.prepared import CapturedCall, Prepared, TorchConfiguration  # noqa: E402
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -173,6 +176,20 @@ def test_each_precision_on_a_gpu(
         if found.times_looked_at is not None:
             total_us = fsum(call.median_us for call in found.calls)
             assert 0 < total_us <= found.times_looked_at.median_us
+
+
+def test_a_captured_call_keeps_the_model_whose_weights_its_graph_reads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "captured", lambda run, calls: (None, run()))
+    eager = TorchConfiguration(nhwc=False, compiled=False)
+    prepared = Prepared(eager, torch.nn.Linear(3, 2), [torch.ones(1, 3)], "cpu", torch.float32)
+    model = weakref.ref(prepared.model)
+    call = CapturedCall(prepared)
+    del prepared
+    gc.collect()
+    assert model() is not None
+    del call
 
 
 @pytest.mark.gpu

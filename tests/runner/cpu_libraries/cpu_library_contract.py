@@ -15,6 +15,7 @@ from benanza_runner.onnx_layers.layer_model import layer_model
 from benanza_runner.onnx_layers.precision import retyped
 from benanza_runner.onnxruntime.blocked import LAYOUT as BLOCKS
 from benanza_runner.onnxruntime.blocked import block_size, maps
+from benanza_runner.onnxruntime.channels_last import LAYOUT as LAST
 from benanza_schemas.events import MAX_NAME_LENGTH, MAX_REASON_LENGTH, Variant
 from tests.runner.cuda.layers.samples import LAYERS
 
@@ -36,7 +37,7 @@ SAMPLES = (
 ROUNDS = 4
 """Another program may hold the processor during any of them."""
 
-LAYOUTS = ("", "NCHW", BLOCKS)
+LAYOUTS = ("", "NCHW", BLOCKS, LAST)
 
 
 def work_of(name: str) -> tuple[CpuWork, Reference]:
@@ -110,7 +111,7 @@ class CpuLibraryContract(ABC):
                 layout, reads, writes = each.borders
                 assert layout in LAYOUTS
                 assert {*reads, *writes} <= shapes
-                assert layout != BLOCKS or (block_size() and (reads or writes))
+                assert layout not in (BLOCKS, LAST) or (block_size() and (reads or writes))
 
     def test_asked_again_it_offers_the_same(
         self,

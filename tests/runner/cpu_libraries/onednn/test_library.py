@@ -12,6 +12,7 @@ from benanza_runner.onnx_layers.layer_model import layer_model
 from benanza_runner.onnx_layers.precision import retyped
 from benanza_runner.onnxruntime.blocked import LAYOUT as BLOCKED
 from benanza_runner.onnxruntime.blocked import block_size, maps
+from benanza_runner.onnxruntime.channels_last import LAYOUT as CHANNELS_LAST
 from benanza_schemas.events import Variant
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import Layer, Precision
@@ -86,7 +87,7 @@ def added_and_bent() -> Layer:
     return canonical(Layer(tensors, operators, (6,)))
 
 
-IN_BLOCKS = {
+MAPS = {
     "convolution": conv_group(CHANNELS, 9, "BatchNormalization", "Add", "Relu"),
     "convolution of few channels": single(
         "Conv", 11, (floats(1, 3, 9, 9), weights(32, 3, 3, 3)), (floats(1, 32, 7, 7),)
@@ -105,7 +106,7 @@ IN_BLOCKS = {
     "eltwise of a padded map": newest("HardSwish", (PADDED,), PADDED),
     "binary of a map and its gate": newest("Mul", (X, floats(2, 32, 1, 1)), X),
 }
-"""Layers with feature maps in blocks, whose names begin with that of their primitive."""
+"""Layers with feature maps, whose names begin with that of their primitive."""
 
 
 @pytest.fixture
@@ -151,18 +152,29 @@ def test_every_kind_of_layer(library: OneDnn, name: str) -> None:
 
 
 @pytest.mark.skipif(not block_size(), reason="ONNX Runtime has no blocks of channels here")
-@pytest.mark.parametrize("name", list(IN_BLOCKS))
-def test_feature_maps_in_blocks_of_channels(library: OneDnn, name: str) -> None:
-    found = [c for c in right(library, IN_BLOCKS[name]) if c.borders.layout == BLOCKED]
-    assert found
+@pytest.mark.parametrize("layout", [BLOCKED, CHANNELS_LAST])
+@pytest.mark.parametrize("name", list(MAPS))
+def test_feature_maps_in_other_layouts(library: OneDnn, name: str, layout: str) -> None:
+    found = [c for c in right(library, MAPS[name]) if c.borders.layout == layout]
     primitive, *_ = name.split()
-    layer = IN_BLOCKS[name]
+    layer = MAPS[name]
+    assert found
     written = layer.tensors[layer.outputs[0]].shape
     read = [layer.tensors[i].shape for i in layer.inputs() if not layer.tensors[i].constant]
+    fewest = block_size() if layout == BLOCKED else 0
     for candidate in found:
         assert candidate.algorithm.startswith(f"{primitive} ")
         assert candidate.borders.writes == (written,)
-        assert [*candidate.borders.reads] == [shape for shape in read if shape[1] >= block_size()]
+        assert [*candidate.borders.reads] == [shape for shape in read if shape[1] >= fewest]
+
+
+@pytest.mark.skipif(not block_size(), reason="ONNX Runtime has no blocks of channels here")
+def test_small_groups_of_a_convolution_need_channels_last(library: OneDnn) -> None:
+    """Eight channels a group fill no block of sixteen."""
+    x, group = floats(1, 104, 9, 9), weights(104, 8, 3, 3)
+    layer = single("Conv", 11, (x, group), (floats(1, 104, 7, 7),), group=13)
+    found = {c.borders.layout: c.algorithm for c in right(library, layer)}
+    assert "jit" in found[CHANNELS_LAST]
 
 
 def test_what_follows_is_one_call(library: OneDnn) -> None:

@@ -37,8 +37,9 @@ def convolution_plans(call: AnyWay, operands: Operands, layout: str) -> Iterator
     kind, algorithm = "convolution", DIRECT
     if isinstance(call, TransposedConvolution):
         kind, algorithm = "deconvolution", TRANSPOSED
-    # The input of a model, of few channels, stays as ONNX has it.
-    x = operands.map("input", call.input, layout if operands.fills_a_block(call.input) else FIRST)
+    # The input of a model, of few channels, stays as ONNX has it where others are in blocks.
+    taken = operands.takes(call.input, layout)
+    x = operands.map("input", call.input, layout if taken else FIRST)
     weights = _weights(call, operands)
     packed = weights.descriptor
     if "filter" in operands.fixed:
@@ -65,7 +66,7 @@ def convolution_plans(call: AnyWay, operands: Operands, layout: str) -> Iterator
         longs(call.pads_before),
         longs(_pads_after(call)),
     )
-    reads = [call.input] if operands.fills_a_block(call.input) else []
+    reads = [call.input] if taken else []
     reads += [call.output] if call.residual else []
     yield from plans(
         operands, kind, found, attributes, memories, (call.output, layout), tuple(reads)

@@ -93,7 +93,8 @@ class _Chain:
         repeated = any(1 < other.array.size < prod(shape) for other in others)
         if repeated or self._operands.pads(shape):
             reads = [each.array.shape for each in (self._first, *others) if not each.fixed]
-            maps = tuple(read for read in reads if len(read) == len(shape))
+            takes = self._operands.takes
+            maps = tuple(r for r in reads if len(r) == len(shape) and takes(r, layout))
             yield from self._plans(shape, layout, maps)
         elif layout == FIRST:
             for plan in self._plans((prod(shape),), layout, ()):
@@ -130,7 +131,7 @@ class _Chain:
         if array.size in (1, prod(shape)):
             array = array.reshape(shape if array.size > 1 else (1,) * len(shape))
         seen = (1,) * (len(shape) - array.ndim) + array.shape
-        layout = layout if layout == FIRST or self._operands.fills_a_block(seen) else FIRST
+        layout = layout if self._operands.takes(seen, layout) else FIRST
         return self._operands.laid_out(array.reshape(seen), layout)
 
     def _operand(self, index: int) -> _Operand:

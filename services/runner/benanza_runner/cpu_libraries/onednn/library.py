@@ -55,7 +55,10 @@ from benanza_runner.onnx_layers.layer_model import LayerModel
 from benanza_runner.onnx_layers.precision import retyped
 from benanza_runner.onnxruntime.blocked import LAYOUT as BLOCKED
 from benanza_runner.onnxruntime.blocked import block_size, maps
+from benanza_runner.onnxruntime.channels_last import LAYOUT as CHANNELS_LAST
 from benanza_schemas.events import MAX_NAME_LENGTH, Variant
+
+LAYOUTS = (FIRST, BLOCKED, CHANNELS_LAST)
 
 MOST_COPIES = 1_000
 EMPTY_CALLS = 1_000
@@ -64,8 +67,8 @@ EMPTY_CALLS = 1_000
 class OneDnn:
     """oneDNN on the CPU: each layer as one primitive, with weights packed beforehand.
 
-    Feature maps are as ONNX has them, or in float32 in blocks of channels. Integers are not asked
-    for.
+    Feature maps are as ONNX has them, or in float32 in blocks of channels or with channels last.
+    Integers are not asked for.
     """
 
     library = "onednn"
@@ -82,9 +85,9 @@ class OneDnn:
         self._onednn.use_threads(work.threads)
         graph = work.model.proto.graph
         maps_around = {*maps(graph.input).values(), *maps(graph.output).values()}
-        in_blocks = work.precision == "fp32" and block_size() and maps_around
+        in_any = work.precision == "fp32" and block_size() and maps_around
         try:
-            yield from self._offered(work, (FIRST, BLOCKED) if in_blocks else (FIRST,), maps_around)
+            yield from self._offered(work, LAYOUTS if in_any else LAYOUTS[:1], maps_around)
         finally:
             self._onednn.end_threads()
 
@@ -130,7 +133,7 @@ class OneDnn:
                 return resizing_plans(call, operands, layout)
             case Concatenation():
                 return concatenation_plans(call, operands, layout)
-        if layout == BLOCKED:
+        if layout != FIRST:
             return iter(())
         match call:
             case Product():
@@ -151,8 +154,8 @@ class OneDnn:
 
     def _candidate(self, work: CpuWork, plan: Plan) -> CpuCandidate:
         borders = work.as_onnx
-        if plan.layout == BLOCKED:
-            borders = Borders(BLOCKED, plan.reads, plan.writes)
+        if plan.layout in (BLOCKED, CHANNELS_LAST):
+            borders = Borders(plan.layout, plan.reads, plan.writes)
         elif plan.layout == EITHER and borders.layout:
             borders = Borders(EITHER, (), borders.writes)
         opened = partial(self._open, work, plan)

@@ -75,6 +75,17 @@ def in_blocks(onednn: OneDnnApi, shape: Shape, kind: DataType, block: int) -> Te
     return _tagged(onednn, shape, kind, BLOCKED[len(shape), block])
 
 
+def channels_last(onednn: OneDnnApi, shape: Shape, kind: DataType) -> TensorDescriptor:
+    """A tensor whose channels, axis 1, lie last."""
+    _, channels, *space = shape
+    strides = (
+        prod(shape[1:]),
+        1,
+        *(channels * prod(space[axis + 1 :]) for axis in range(len(space))),
+    )
+    return strided(onednn, shape, kind, strides)
+
+
 class Memory:
     """A tensor on the host: `dnnl_memory_t`, with the bytes that it lies in.
 

@@ -41,7 +41,7 @@ def concatenation_plans(call: Concatenation, operands: Operands, layout: str) ->
         raise UnsupportedError("concatenations of integers are not asked for yet")
     if layout == BLOCKED:
         split = call.axis == CHANNELS and any(s[CHANNELS] % operands.block for s in call.shapes)
-        if split or not all(map(operands.fills_a_block, call.shapes)):
+        if split or not all(operands.takes(shape, layout) for shape in call.shapes):
             raise UnsupportedError("its parts don't end where blocks do")
     parts = [operands.map(f"in{number}", shape, layout) for number, shape in enumerate(call.shapes)]
     descriptors = [part.descriptor._as_parameter_ for part in parts]

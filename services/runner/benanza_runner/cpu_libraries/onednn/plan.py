@@ -13,6 +13,7 @@ from benanza_runner.cpu_libraries.onednn.memory import (
     Shape,
     TensorDescriptor,
     as_array,
+    channels_last,
     empty,
     in_blocks,
     of_array,
@@ -29,6 +30,7 @@ from benanza_runner.cpu_libraries.onednn.primitive import (
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.onnx_layers.onnx_schemas import numpy_dtype
 from benanza_runner.onnxruntime.blocked import LAYOUT as BLOCKED
+from benanza_runner.onnxruntime.channels_last import LAYOUT as CHANNELS_LAST
 from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.layer import Precision
 
@@ -37,7 +39,9 @@ INFERENCE = 96
 
 FIRST = "NCHW"
 EITHER = ""
-"""The layouts of a plan are these, and `BLOCKED`; without feature maps it is the first."""
+"""The layouts of a plan are these, `BLOCKED` and `CHANNELS_LAST`; without feature maps it is the
+first.
+"""
 
 
 class Ready(NamedTuple):
@@ -50,7 +54,8 @@ class Ready(NamedTuple):
 class Plan(NamedTuple):
     """A way of running a call, whose feature maps have this layout.
 
-    `make` makes it ready. `reads` and `writes` are the shapes of the feature maps in blocks.
+    `make` makes it ready. `reads` and `writes` are the shapes in ONNX's order of the feature maps
+    that have another layout than ONNX's.
     """
 
     name: str
@@ -100,9 +105,11 @@ class Operands:
         memory = of_array(self.onednn, array.astype(self.dtype, copy=False))
         return reordered(self.onednn, memory, self.described(array.shape, layout))
 
-    def fills_a_block(self, shape: Shape) -> bool:
-        """Whether a feature map has as many channels as a block."""
-        return 0 < self.block <= shape[1]
+    def takes(self, shape: Shape, layout: str) -> bool:
+        """Whether a tensor of this shape is a feature map that may have this layout: it needs as
+        many channels as a block to be in blocks.
+        """
+        return layout != BLOCKED or 0 < self.block <= shape[1]
 
     def pads(self, shape: Shape) -> bool:
         """Whether the last block of a feature map has more channels than there are."""
@@ -112,6 +119,8 @@ class Operands:
         """How a feature map of this shape lies in this layout, or any tensor as ONNX has it."""
         if layout == BLOCKED:
             return in_blocks(self.onednn, shape, self.kind, self.block)
+        if layout == CHANNELS_LAST:
+            return channels_last(self.onednn, shape, self.kind)
         return strided(self.onednn, shape, self.kind)
 
 
@@ -130,11 +139,11 @@ def plans(
     is written, and its layout. Raises `UnsupportedError` and `OneDnnError`.
     """
     shape, layout = result
-    blocked = layout == BLOCKED
+    converted = layout != FIRST
     for way in worth_trying(found):
         make = partial(_ready, operands, way, {**memories, **attributes.memories}, shape, layout)
-        writes = (shape,) if blocked else ()
-        yield Plan(f"{kind} {way.name}", layout, make, reads if blocked else (), writes)
+        writes = (shape,) if converted else ()
+        yield Plan(f"{kind} {way.name}", layout, make, reads if converted else (), writes)
 
 
 def _ready(

@@ -9,7 +9,6 @@ from benanza_runner.cpu_libraries.onednn.plan import INFERENCE, Operands, Plan, 
 from benanza_runner.cpu_libraries.onednn.primitive import Argument, ways
 from benanza_runner.cuda.calls import Normalisation, Pooling, Resizing, Shape
 from benanza_runner.cuda.unsupported import UnsupportedError
-from benanza_runner.onnxruntime.blocked import LAYOUT as BLOCKED
 
 POOLINGS = {"max": 0x1FF, "average_padded": 0x2FF, "average": 0x3FF}
 ACROSS_CHANNELS = 0xAFF
@@ -82,7 +81,7 @@ def _of_a_map(
 ) -> Iterator[Plan]:
     """What is made of one feature map by a function with these arguments after the descriptors."""
     given, written = shapes
-    if layout == BLOCKED and not operands.fills_a_block(given):
+    if not operands.takes(given, layout):
         raise UnsupportedError("its feature map has fewer channels than a block")
     attributes = Attributes(operands.onednn)
     x, result = operands.map("input", given, layout), operands.described(written, layout)

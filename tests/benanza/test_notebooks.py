@@ -1,6 +1,7 @@
 """The notebooks of `examples/`, and what notebooks show for results, by one real kernel."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -108,4 +109,6 @@ def test_what_is_stored_names_no_folder_of_a_machine(name: str) -> None:
 
 
 def _kinds(cell: Any) -> list[str]:
-    return [output.output_type for output in cell.outputs if output.get("name") != "stderr"]
+    """The kinds of the outputs in order; what is printed comes in one piece or several."""
+    kinds = [output.output_type for output in cell.outputs if output.get("name") != "stderr"]
+    return [kind for before, kind in pairwise(["", *kinds]) if (before, kind) != ("stream",) * 2]

@@ -6,7 +6,7 @@ from benanza.profiling.remedies import remedies_of
 from benanza.tracing.formats.recorded import GRAPH_LAUNCHES, is_generated
 from benanza.tracing.recording import Recording
 from benanza.tracing.results import TraceAdvice, TracedCalls
-from benanza.tracing.translating.translate import COPIES
+from benanza.tracing.translating.rules import COPIES
 from benanza_analyzer.answers.kinds import InefficiencyKind
 
 _FRAMEWORKS = {"PyTorch": "pytorch", "ONNX Runtime": "onnxruntime", "Nsight Systems": "pytorch"}

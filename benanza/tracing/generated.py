@@ -12,10 +12,13 @@ from collections.abc import Sequence
 from math import prod
 
 from benanza.tracing.formats.recorded import TracedInputs
-from benanza.tracing.translating.translate import COPIES, FILLS, RULES, VIEWS
+from benanza.tracing.translating.rules import COPIES, FILLS, RULES, VIEWS
 from benanza_schemas.element_types import BITS
 
 _NAME = re.compile(r"(?:triton_(?:poi|per|red)|(?:graph_\d+_)?cpp)_fused_(.+)_\d+")
+
+_OVER_ROWS = ("triton_per_", "triton_red_")
+"""Begin the names of kernels with reductions: in one pass over a row, or in several."""
 
 _OTHERS = frozenset(
     "_adaptive_avg_pool2d _native_batch_norm_legit _native_batch_norm_legit_no_training "
@@ -53,6 +56,11 @@ def fused_operators(name: str) -> tuple[str, ...]:
             unknown.append(words[0])
         words = words[length or 1 :]
     return (*fused, *(["_".join(unknown)] * bool(unknown)))
+
+
+def goes_over_rows(name: str) -> bool:
+    """Whether a kernel of this name reduces rows."""
+    return name.startswith(_OVER_ROWS)
 
 
 def moved_bytes(fused: Sequence[str], inputs: TracedInputs | None) -> int:

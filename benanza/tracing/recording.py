@@ -11,7 +11,7 @@ from benanza.tracing.operators import TracedOperator, traced_operators
 from benanza.tracing.results import TracedTotal, in_words
 from benanza.tracing.spool import spooled
 from benanza.tracing.timeline import Timeline, timeline
-from benanza.tracing.translating.translate import RULES
+from benanza.tracing.translating.rules import RULES
 from benanza_backbone.errors import BenanzaError
 from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.layer import Precision

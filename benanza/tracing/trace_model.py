@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 from onnx import GraphProto, helper
 
-from benanza.tracing.formats.recorded import TracedInputs
+from benanza.tracing.formats.recorded import TracedInputs, is_generated
 from benanza.tracing.translating.translate import translated
 from benanza.tracing.translating.writing import Writer
 from benanza_ingest.errors import ModelError
@@ -91,8 +91,8 @@ def trace_model(operators: Sequence[tuple[str, TracedInputs | None]], limits: Li
         tuple(
             TracedPart((), (), (), precision_of(inputs), part)
             if isinstance(part, str)
-            else _part(number, newest, older, precision_of(inputs))
-            for number, (part, (_, inputs)) in enumerate(zip(written, operators, strict=True))
+            else _part(number, newest, older, precision_of(inputs), as_one=is_generated(name))
+            for number, (part, (name, inputs)) in enumerate(zip(written, operators, strict=True))
         ),
     )
 
@@ -212,12 +212,19 @@ def _part(
     newest: Mapping[int, _Found],
     older: Iterable[Mapping[int, _Found]],
     precision: Precision,
+    *,
+    as_one: bool,
 ) -> TracedPart:
+    """Where it counts `as_one` call, several layers are no way to compute it."""
     found = newest.get(number, _Found((), ()))
     if reason := found.reason():
         return TracedPart((), (), (), precision, reason)
     alike = (of_opset.get(number, _Found((), ())) for of_opset in older)
     ways = [*found.ways(), *(way for each in alike if not each.reason() for way in each.ways())]
+    if as_one:
+        ways = [way for way in ways if len(way) == 1]
+    if not ways:
+        return TracedPart((), (), (), precision, "ingest proposes no call for all of it")
     return TracedPart(found.layers, found.groups, tuple(dict.fromkeys(ways)), precision, "")
 
 

@@ -34,7 +34,7 @@ OF_ONE = {
 }
 """Those of one operand."""
 
-_OF_TWO = {
+OF_TWO = {
     "add": "Add",
     "bitwise_and": "And",
     "bitwise_or": "Or",
@@ -52,6 +52,7 @@ _OF_TWO = {
     "pow": "Pow",
     "sub": "Sub",
 }
+"""Those of two operands."""
 
 _SCALED = frozenset(("add", "sub", "rsub"))
 """Those that may multiply their second operand."""
@@ -155,7 +156,7 @@ def _elementwise() -> dict[str, Rule]:
     }
     rules |= {name: partial(_of_one, op_type=op_type) for name, op_type in OF_ONE.items()}
     rules |= {
-        name: partial(_of_two, name=name, op_type=op_type) for name, op_type in _OF_TWO.items()
+        name: partial(_of_two, name=name, op_type=op_type) for name, op_type in OF_TWO.items()
     }
     return rules
 

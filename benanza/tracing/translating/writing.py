@@ -1,6 +1,6 @@
 """Writes an operator of a trace as nodes of ONNX, which read nothing of other operators."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
 import numpy as np
@@ -12,6 +12,10 @@ from benanza_schemas.element_types import FLOATS, TO_ONNX
 
 EXCHANGED = (0, 2, 1, 3)
 """Exchanges the second and the third of four axes, such as heads and places."""
+
+
+COPYING = "it copies or converts: no layer needs it"
+"""Why something isn't written as nodes."""
 
 
 class UntranslatedError(Exception):
@@ -44,18 +48,30 @@ class Writer:
         self._inputs = inputs
         self._count = 0
 
+    def numbers(self) -> Iterator[int]:
+        """The places of all inputs that are tensors."""
+        return filter(self.has, range(len(self._inputs.dtypes)))
+
+    def others(self) -> Iterator[int]:
+        """The places of all inputs that are none."""
+        return (number for number in range(len(self._inputs.dtypes)) if not self.has(number))
+
     def has(self, number: int) -> bool:
         """Whether there is a tensor at this place."""
         return number < len(self._inputs.dtypes) and bool(self._inputs.dtypes[number])
 
-    def dtype(self, number: int) -> str:
-        """The type of a tensor, as the model has it."""
+    def stored(self, number: int) -> str:
+        """The type of a tensor, as the trace has it."""
         dtype = self._inputs.dtypes[number] if self.has(number) else ""
         if not isinstance(dtype, str) or not dtype:
             refuse("the trace lacks the type of an input; record it with shapes")
         if dtype not in TO_ONNX:
             refuse(f"ONNX has no type {dtype}")
-        return as_written(dtype)
+        return dtype
+
+    def dtype(self, number: int) -> str:
+        """The type of a tensor, as the model has it."""
+        return as_written(self.stored(number))
 
     def shape(self, number: int) -> tuple[int, ...]:
         """The shape of a tensor."""
@@ -103,11 +119,12 @@ class Writer:
         """A truth value, false where none was given."""
         return self.value(number) == "True"
 
-    def tensor(self, number: int) -> str:
-        """The name of an input that is computed."""
+    def tensor(self, number: int, shape: tuple[int, ...] | None = None) -> str:
+        """The name of an input that is computed, in its own shape or as it is seen."""
         name = f"{self._prefix}x{number}"
         if not any(value.name == name for value in self.read):
-            self.read.append(self._described(name, self.dtype(number), self.shape(number)))
+            sizes = self.shape(number) if shape is None else shape
+            self.read.append(self._described(name, self.dtype(number), sizes))
         return name
 
     def strides(self, number: int) -> tuple[int, ...]:

@@ -11,7 +11,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from benanza.tracing.formats.recorded import TracedInputs
 from benanza.tracing.trace_model import OPSET, trace_model
-from benanza.tracing.translating.translate import RULES, translated
+from benanza.tracing.translating.rules import RULES
+from benanza.tracing.translating.translate import translated
 from benanza.tracing.translating.writing import Writer
 from benanza_ingest.limits import Limits
 
@@ -168,6 +169,86 @@ SAMPLES = (
 )
 
 
+BY_CHANNEL = (1, 4, 3, 3)
+
+KERNELS = (
+    Sample(
+        "triton_poi_fused_add_relu_1",
+        ((2, 8), (2, 8), ()),
+        ("", "", "16"),
+        "Add+Relu",
+        lambda x, y: np.maximum(x + y, 0),
+    ),
+    Sample(
+        "triton_poi_fused_mul_silu_view_2",
+        ((2, 8), (2, 8), (2, 8), ()),
+        ("", "", "", "16"),
+        "Mul+Sigmoid+Mul",
+        lambda x, y: x * y / (1 + np.exp(-x * y)),
+    ),
+    Sample(
+        "triton_poi_fused_mul_3",
+        ((2, 8), (2, 8), ()),
+        ("", "", "16"),
+        "Mul",
+        lambda x: x / 2,
+    ),
+    Sample(
+        "triton_poi_fused_convolution_hardswish_4",
+        (BY_CHANNEL, (4,), ()),
+        ("", "", "36"),
+        "Add+HardSwish",
+        lambda x, bias: (x + bias) * ((x + bias + 3) / 6).clip(0, 1),
+    ),
+    Sample(
+        "triton_poi_fused__native_batch_norm_legit_no_training_add_relu_5",
+        (BY_CHANNEL, *((4,),) * 4, BY_CHANNEL, *((4,),) * 4, ()),
+        ("",) * 10 + ("36",),
+        "BatchNormalization+BatchNormalization+Add+Relu",
+        lambda x, m, v, s, b, y, *parts: np.maximum(
+            in_channels(x, m, v, s, b) + in_channels(y, *parts), 0
+        ),
+    ),
+    Sample(
+        "triton_per_fused__native_batch_norm_legit_no_training_add_mean_relu_6",
+        (BY_CHANNEL, *((4,),) * 4, BY_CHANNEL, (1, 4, 1, 1), (), ()),
+        ("",) * 7 + ("4", "9"),
+        "BatchNormalization+Add+Relu+ReduceMean",
+        lambda x, m, v, s, b, y: np.maximum(in_channels(x, m, v, s, b) + y, 0).mean(
+            (2, 3), keepdims=True
+        ),
+    ),
+    Sample(
+        "triton_per_fused_add_native_layer_norm_view_7",
+        ((2, 8), (8,), (2, 8), (8,), (8,), (2, 8), (), ()),
+        ("",) * 6 + ("2", "8"),
+        "Add+Add+LayerNormalization",
+        lambda x, bias, y, scale, shift: normalised(x + y + bias, scale, shift),
+    ),
+    Sample(
+        "triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_8",
+        ((2, 8), (2, 8), (8,), (2, 8), (), ()),
+        ("",) * 4 + ("2", "8"),
+        "Add+RMSNormalization",
+        lambda x, y, scale: root_mean_square(None, x + y, scale),
+    ),
+    Sample(
+        "triton_per_fused__softmax_9",
+        ((2, 8), (2, 8), (), ()),
+        ("", "", "2", "8"),
+        "Softmax",
+        softmax,
+    ),
+    Sample(
+        "triton_poi_fused_add_clone_select_view_10",
+        ((2, 24), (2, 8), ()),
+        ("", "", "16"),
+        "Add",
+        lambda x, y: x + y,
+    ),
+)
+"""Kernels that `torch.compile` wrote; vectors are in the order of the weights."""
+
 INTO_FIRST = ("_C::rms_norm", "_C::silu_and_mul")
 """Operators that write to their first input."""
 
@@ -185,7 +266,7 @@ def filled(tensor: TensorProto, random: np.random.Generator) -> TensorProto:
     return numpy_helper.from_array(values, tensor.name)
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
+@pytest.mark.parametrize("sample", SAMPLES + KERNELS, ids=lambda sample: sample.name)
 def test_it_computes_what_pytorch_does(sample: Sample) -> None:
     random = np.random.default_rng(0)
     written = translated(sample.name, inputs_of(sample), "o0_")
@@ -222,15 +303,15 @@ def _in_order(sample: Sample, written: Writer, tensors: dict[str, Array]) -> lis
     ]
     # What is written to is no input of the nodes.
     results = 1 if sample.name in INTO_FIRST else 0
-    in_order = [name or next(weights) for name in names[results:]]
-    return [np.empty(0)] * results + [tensors[name] for name in in_order]
+    in_order = [name or next(weights, "") for name in names[results:]]
+    return [np.empty(0)] * results + [tensors[name] for name in in_order if name]
 
 
 def _is_made_up(weight: TensorProto) -> bool:
     return bool(weight.data_location == TensorProto.EXTERNAL)
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
+@pytest.mark.parametrize("sample", SAMPLES + KERNELS, ids=lambda sample: sample.name)
 def test_ingest_takes_it(sample: Sample) -> None:
     (part,) = trace_model([(sample.name, inputs_of(sample))], Limits()).parts
     assert part.reason == ""
@@ -242,7 +323,7 @@ def test_ingest_takes_it(sample: Sample) -> None:
     ("name", "shapes", "dtypes", "values", "reason"),
     [
         ("aten::isin", ((2,),), ("int64",), (), "aten::isin has no translation"),
-        ("triton_poi_fused_add_3", (), (), (), "a kernel that torch.compile wrote"),
+        ("triton_tem_fused_mm_3", (), (), (), "its name doesn't say of what operators"),
         ("aten::copy_", ((2,), (2,)), ("float16", "float32"), (), "it copies or converts"),
         ("aten::view", ((2,),), ("float16",), (), "how a tensor is seen"),
         ("aten::fill_", ((2,),), ("float16",), (), "it makes values of nothing"),
@@ -274,6 +355,56 @@ def test_what_is_no_layer_has_a_reason(
     said = translated(name, TracedInputs(shapes, dtypes, values), "")
     assert isinstance(said, str)
     assert reason in said
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes", "values", "reason"),
+    [
+        ("poi_fused_add_cat", ((2, 8), (2, 8), ()), ("", "", "16"), "with cat"),
+        ("poi_fused_clone", ((2, 8), (2, 8), ()), ("", "", "16"), "copies or converts"),
+        ("poi_fused_relu", ((2, 4), ()), ("", "48"), "in part, or repeats"),
+        ("poi_fused_add", ((8, 8), (4, 8), (8, 8), ()), ("",) * 3 + ("64",), "in part, or repeats"),
+        ("poi_fused_relu", ((2, 8), (2, 8)), ("", ""), "in part, or repeats"),
+        ("per_fused_relu", ((2, 8), (2, 8), (), ()), ("", "", "2", "8"), "what it does with rows"),
+        ("per_fused_sum", ((3, 5), (3,), (), ()), ("", "", "5", "3"), "other than the last axes"),
+        (
+            "poi_fused__native_batch_norm_legit_no_training_convolution_relu",
+            ((8, 8, 3, 3), (8, 8, 3, 3), ()),
+            ("", "", "576"),
+            "copies or converts",
+        ),
+        (
+            "per_fused__softmax",
+            ((2, 3, 3), (2, 3, 3), (), ()),
+            ("", "", "2", "9"),
+            "softmax over several axes",
+        ),
+    ],
+)
+def test_what_a_kernel_moves_is_not_guessed(
+    name: str, shapes: tuple[Any, ...], values: tuple[str, ...], reason: str
+) -> None:
+    dtypes = tuple("float16" if shape else "" for shape in shapes)
+    said = translated(f"triton_{name}_0", TracedInputs(shapes, dtypes, values), "")
+    assert isinstance(said, str), said.nodes
+    assert reason in said
+
+
+@pytest.mark.parametrize("result", ["int8", "float32"])
+def test_a_kernel_that_converts_is_none(result: str) -> None:
+    inputs = TracedInputs(((2, 8), (2, 8), ()), ("float16", result, ""), ("", "", "16"))
+    said = translated("triton_poi_fused_relu_0", inputs, "")
+    assert isinstance(said, str)
+    assert "converts between types" in said
+
+
+def test_a_kernel_counts_as_one_call() -> None:
+    """Its operators one by one move more, and are no way to compute it."""
+    sample = next(each for each in KERNELS if each.ops == "Add+Relu")
+    (part,) = trace_model([(sample.name, inputs_of(sample))], Limits()).parts
+    assert len(part.layers) == 2
+    assert part.ways
+    assert {len(way) for way in part.ways} == {1}
 
 
 def test_without_shapes_the_reason_is_how_to_have_them() -> None:

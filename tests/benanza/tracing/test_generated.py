@@ -7,6 +7,8 @@ import pytest
 from benanza.tracing.formats.recorded import TracedInputs
 from benanza.tracing.generated import fused_operators, moved_bytes
 from benanza.tracing.recording import recording
+from benanza.tracing.trace_model import trace_model
+from benanza_ingest.limits import Limits
 
 TRACES = Path(__file__).parents[2] / "data" / "traces"
 
@@ -55,3 +57,16 @@ def test_all_kernels_of_a_compiled_run_say_what_they_fuse() -> None:
     for each in written:
         moved = moved_bytes(fused_operators(each.name), each.inputs) * each.calls
         assert 0 < moved < 10e12 * each.gpu_us / 1e6, "an H200's cache moves less"
+
+
+def test_most_of_a_compiled_run_is_layers() -> None:
+    """The rest copies, or lays a filter out anew."""
+    found = recording(TRACES / "h200-resnet50-compiled.json.gz")
+    parts = trace_model([(each.name, each.inputs) for each in found.operators], Limits()).parts
+    timed = [(found.us(each), part) for each, part in zip(found.operators, parts, strict=True)]
+    layers_us = sum(us for us, part in timed if part.layers)
+    assert layers_us > 0.94 * sum(us for us, _ in timed)
+    assert {part.reason.rpartition(": ")[2] for _, part in timed if not part.layers} == {
+        "no layer needs it",
+        "a kernel of torch.compile with max_pool2d_with_indices, which may read other elements",
+    }

@@ -19,7 +19,9 @@ LAYERS_SHOWN = 2
 
 
 def print_profiles(console: Console, profiles: Profiles, top: int = TOP) -> None:
-    """Prints for each profile where the bound saves time: by kind, and the `top` parts."""
+    """Prints for each profile where the bound saves time: by kind, and the `top` parts; of one that
+    contradicts the bound, where the bound takes longest.
+    """
     for part in _rendered(profiles, top, plain=not console.is_terminal):
         console.print(part)
 
@@ -38,8 +40,15 @@ def _rendered(profiles: Profiles, top: int, *, plain: bool) -> list[RenderableTy
         ]
         if profile.parts:
             rendered.append(_kinds(profile.parts, unit, plain=plain))
-            rendered.append(_greatest(profile.parts[:top], unit, plain=plain))
+            rendered.append(_greatest(_first(profile, top), unit, plain=plain))
     return rendered
+
+
+def _first(profile: ModelProfile, top: int) -> Sequence[ProfiledPart]:
+    """The parts in which the bound saves most; where it is no bound, those that contradict it."""
+    if not profile.contradiction:
+        return profile.parts[:top]
+    return sorted(profile.parts, key=lambda part: part.us - part.bound_us)[:top]
 
 
 def title(profile: ModelProfile, unit: TimeUnit) -> list[str]:
@@ -109,7 +118,7 @@ def _kinds(parts: Sequence[ProfiledPart], unit: TimeUnit, *, plain: bool) -> Tab
 
 
 def _greatest(parts: Sequence[ProfiledPart], unit: TimeUnit, *, plain: bool) -> Table:
-    """The parts in which the bound saves most."""
+    """What the bound saves in these parts."""
     columns = (
         Column(f"saved {unit.name}"),
         Column(f"takes {unit.name}"),

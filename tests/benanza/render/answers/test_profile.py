@@ -135,6 +135,13 @@ def test_a_bound_above_the_run_is_said_to_be_none_without_a_share() -> None:
     assert contradiction(100.0, 100.0) == contradiction(None, 1.0) == ""
 
 
+def test_a_bound_above_the_run_is_explained_by_the_parts_that_contradict_it() -> None:
+    slower = msgspec.structs.replace(JOINED, kind="not slower", us=30.0, op="Conv")
+    said = contradiction(30.0, 50.0)
+    *_, first = lines(top=1, bound_us=50.0, parts=(JOINED, slower), contradiction=said)
+    assert first.split()[:3] == ["-20.0", "30.0", "not"]
+
+
 def test_a_partial_bound_says_how_many_layers_it_lacks() -> None:
     title, *_ = lines(bound_us=None, partial_bound_us=40.0, missing_layers=2, parts=())
     assert title.endswith("default options; the bound is 40.0 µs without 2 missing layers")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benanza_runner.cuda.kernels.packed.warpgroup_tiling import WarpgroupTiling
+from benanza_runner.cuda.kernels.packed.warpgroup_tiling import WarpgroupTiling, tilings_for
 from benanza_runner.cuda.kernels.source.packed_weights import WeightPacking
 
 
@@ -35,3 +35,9 @@ def test_all_parts_have_room_at_once_and_fill_most_of_it(clusters: bool) -> None
     # More blocks than there is room for, and too few rounds for several parts.
     assert list(tiling.in_parts(128, 128256, 4096, 132, clusters)) == [tiling]
     assert list(tiling.in_parts(128, 512, 128, 132, clusters)) == [tiling]
+
+
+@pytest.mark.parametrize("m", [9, 16, 32, 33, 64, 65, 128, 129, 512])
+def test_each_number_of_rows_has_tilings_that_differ(m: int) -> None:
+    of_rows = [each._replace(rows=each.rows_of(m)) for each in tilings_for(m)]
+    assert len({*of_rows}) == len(of_rows) > 2

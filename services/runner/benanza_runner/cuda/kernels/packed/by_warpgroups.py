@@ -18,7 +18,7 @@ from benanza_runner.cuda.candidate import Candidate
 from benanza_runner.cuda.kernels.launching import LIBRARY
 from benanza_runner.cuda.kernels.packed.fragment_operands import fixed, fragment_operands
 from benanza_runner.cuda.kernels.packed.fragments import weights_in_turn
-from benanza_runner.cuda.kernels.packed.warpgroup_tiling import WarpgroupTiling
+from benanza_runner.cuda.kernels.packed.warpgroup_tiling import WarpgroupTiling, tilings_for
 from benanza_runner.cuda.kernels.packed.warpgroups_source import source
 from benanza_runner.cuda.kernels.packed.weights import packing
 from benanza_runner.cuda.kernels.source.packed_weights import WeightPacking
@@ -30,26 +30,6 @@ from benanza_schemas.layer import Precision
 LEAST_ROWS = 9
 
 MOST_ROWS = 512
-
-TILINGS_FOR_SOME = (
-    WarpgroupTiling(1, 2, 2, 64, 2),
-    WarpgroupTiling(2, 1, 1, 64, 3),
-    WarpgroupTiling(1, 4, 2, 64),
-    WarpgroupTiling(2, 2, 2, 64),
-    WarpgroupTiling(2, 2, 1, 64, 2),
-)
-"""For `SOME_ROWS` at most."""
-
-TILINGS_FOR_MANY = (
-    WarpgroupTiling(1, 2, 2, 128),
-    WarpgroupTiling(1, 3, 2, 128),
-    WarpgroupTiling(1, 4, 2, 128),
-    WarpgroupTiling(2, 1, 1, 128, 2),
-    WarpgroupTiling(1, 2, 2, 256),
-)
-"""For more, the last for more than 128."""
-
-SOME_ROWS = 64
 
 LEAST_STAGES = 3
 
@@ -95,10 +75,7 @@ def tilings(call: PackedProduct) -> Iterator[WarpgroupTiling]:
     architecture = int(device.compute_capability)
     if architecture < OLDEST:
         return
-    bases = TILINGS_FOR_SOME if call.m <= SOME_ROWS else TILINGS_FOR_MANY
-    for base in bases:
-        if base.rows >= 2 * call.m:  # so much for nothing
-            continue
+    for base in tilings_for(call.m):
         share = device.attributes["MaxSharedMemoryPerMultiprocessor"] // base.resident
         staged = (base._replace(stages=stages) for stages in range(LEAST_STAGES, MOST_STAGES + 1))
         fitting = [

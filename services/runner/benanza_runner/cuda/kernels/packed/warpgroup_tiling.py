@@ -98,3 +98,33 @@ class WarpgroupTiling(NamedTuple):
         for (cluster, splits), count in fitting.items():
             if count >= FULL * max(fitting.values()):
                 yield self._replace(cluster=cluster, splits=splits)
+
+
+TILINGS_FOR_SOME = (
+    WarpgroupTiling(1, 2, 2, 64, 2),
+    WarpgroupTiling(2, 1, 1, 64, 3),
+    WarpgroupTiling(1, 4, 2, 64),
+    WarpgroupTiling(2, 2, 2, 64),
+    WarpgroupTiling(2, 2, 1, 64, 2),
+)
+"""For `SOME_ROWS` at most."""
+
+TILINGS_FOR_MANY = (
+    WarpgroupTiling(1, 2, 2, 128),
+    WarpgroupTiling(1, 3, 2, 128),
+    WarpgroupTiling(1, 4, 2, 128),
+    WarpgroupTiling(2, 1, 1, 128, 2),
+    WarpgroupTiling(1, 2, 2, 256),
+)
+"""For more, the last for more than 128."""
+
+SOME_ROWS = 64
+
+
+def tilings_for(m: int) -> tuple[WarpgroupTiling, ...]:
+    """The tilings for m rows, of whose blocks each has no more rows than it needs: up to 128 rows,
+    one for 256 is that for 128.
+    """
+    if m <= SOME_ROWS:
+        return TILINGS_FOR_SOME
+    return tuple(base for base in TILINGS_FOR_MANY if base.rows < 2 * m)

@@ -65,7 +65,7 @@ class PyTorchRemedies(Remedies):
         match kind:
             case "slower call":
                 do = _slower(op, configuration, on_gpu)
-            case "more calls" if "conv" in op and "+" not in op:
+            case "more calls" if op == "aten.conv2d" and on_gpu:
                 # cuDNN converts its layout, and a bias is a call of its own in compiled code, too.
                 do = _slower(op, configuration, on_gpu)
             case "between calls" if configuration.startswith("eager"):

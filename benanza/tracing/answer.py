@@ -123,8 +123,9 @@ def _calls(
     us = found.us(operator)
     one_light_us = light_us(part, ceilings) if part.layers and ceilings else None
     fused = fused_operators(operator.name)
-    if fused and ceilings and (moved := moved_bytes(fused, operator.inputs)):
-        one_light_us = moving_us(moved, part.precision, ceilings)
+    if fused and ceilings:
+        moved = moved_bytes(fused, operator.inputs)
+        one_light_us = moving_us(moved, part.precision, ceilings) if moved else None
     return TracedCalls(
         name=operator.name,
         op="+".join(layer.op for layer in part.layers),

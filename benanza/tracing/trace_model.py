@@ -5,6 +5,7 @@ read the results of what.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import prod
 from typing import NamedTuple
 
 import msgspec
@@ -51,7 +52,8 @@ Way = tuple[str, ...]
 
 class TracedPart(NamedTuple):
     """An operator as layers, and the groups that stand for all of them. `ways` are the layers that
-    take time, and each group, also in older versions of ONNX. `precision` is that of the first of
+    take time, and each group, also in older versions of ONNX; of a generated kernel single calls
+    only. `precision` is that of the first of
     its inputs that has one.
 
     Where it is none, `reason` says why, and there are no layers.
@@ -89,9 +91,9 @@ def trace_model(operators: Sequence[tuple[str, TracedInputs | None]], limits: Li
     return TraceModel(
         content,
         tuple(
-            TracedPart((), (), (), precision_of(inputs), part)
+            TracedPart((), (), (), _precision(name, inputs), part)
             if isinstance(part, str)
-            else _part(number, newest, older, precision_of(inputs), as_one=is_generated(name))
+            else _part(number, newest, older, _precision(name, inputs), as_one=is_generated(name))
             for number, (part, (name, inputs)) in enumerate(zip(written, operators, strict=True))
         ),
     )
@@ -106,6 +108,20 @@ def precision_of(inputs: TracedInputs | None) -> Precision:
             if first == facts.element_type:
                 return precision
     return "fp32"
+
+
+def _precision(name: str, inputs: TracedInputs | None) -> Precision:
+    """That of an operator, or of the largest tensor of a generated kernel: before it there may be
+    sums in float32.
+    """
+    if inputs is None or not is_generated(name):
+        return precision_of(inputs)
+    sizes = [prod(size for size in shape if isinstance(size, int)) for shape in inputs.shapes]
+    largest = [
+        dtype if dtype and size == max(sizes) else ""
+        for size, dtype in zip(sizes, inputs.dtypes, strict=False)
+    ]
+    return precision_of(msgspec.structs.replace(inputs, dtypes=tuple(largest)))
 
 
 class _Found(NamedTuple):

@@ -20,7 +20,7 @@ from benanza.evaluating.results import (
 from benanza.evaluating.server.overheads import overheads
 from benanza.evaluating.server.rate import greatest_rate, lower_rates
 from benanza.evaluating.server.simulated import schedule_us, simulate
-from benanza.evaluating.server.under_load import PlayedTimes, times_under_load
+from benanza.evaluating.server.under_load import PlayedTimes, times_alone, times_under_load
 from benanza.evaluating.under_test import AnsweredBatch, BatchingServer
 
 TIMES_ALONE = 10
@@ -29,12 +29,17 @@ TIMES_ALONE = 10
 SHORT = 0.2
 """The share of a run's duration for which the search tries a rate."""
 
-WATCHED_AT = (0.3, 0.7)
-"""Shares of the throughput without load at which short runs say how long batches take under load:
-one in which the server mostly waits, and one in which it mostly works.
+WATCHED_AT = (0.85, 1.15)
+"""Multiples of a run's rate at which short runs say how long batches take under load. At rates that
+are further away batches take other times: what waits longer starts later.
 """
 
-WATCHED_QUERIES = 400
+MOST_OF_CAPACITY = 0.97
+"""The greatest rate at which the server is watched, as a share of the throughput without load: at
+more, all that comes waits.
+"""
+
+WATCHED_QUERIES = 200
 """Fewer than LoadGen's checks need, as nothing but times of batches is taken from these runs."""
 
 
@@ -54,12 +59,13 @@ def served(
     rate = request.rate_per_s or 0.0
     capacity = max(times.per_s for times in service)
     if request.rate_per_s is not None:
-        times = server.times_under_load(server.watched(service), service)
+        times = server.times_under_load(server.watched(rate, service), service)
         measured = server.run(rate, request.duration_s)
     else:
         found, tried = greatest_rate(server.tried, capacity)
-        times = server.times_under_load(server.watched(service), service)
+        times = times_alone(service)
         for rate in lower_rates(found, capacity):
+            times = server.times_under_load(server.watched(rate, service), service)
             measured = server.run(rate, request.duration_s)
             tried.append(_tried(rate, measured, whole=True))
             if measured.validity.valid:
@@ -97,18 +103,20 @@ class Server:
         """What the server costs beside the model."""
         return overheads(self._request, self._pipeline, self._max_batch)
 
-    def watched(self, alone: Sequence[ServiceTimes]) -> list[Sequence[AnsweredBatch]]:
-        """What is answered in short runs at `WATCHED_AT`, with requests at other times than those
-        of `run`.
+    def watched(
+        self, rate_per_s: float, alone: Sequence[ServiceTimes]
+    ) -> list[Sequence[AnsweredBatch]]:
+        """What is answered in short runs at `WATCHED_AT` of this rate, but at most at
+        `MOST_OF_CAPACITY`, with requests at other times than those of `run`.
         """
-        capacity = max(times.per_s for times in alone)
-        seeds = self._request.seeds
-        other = msgspec.structs.replace(seeds, schedule=seeds.schedule + 1)
-        duration_s = SHORT * self._request.duration_s
-        return [
-            self._answered(share * capacity, duration_s, other, WATCHED_QUERIES)[1]
-            for share in WATCHED_AT
-        ]
+        most_per_s = MOST_OF_CAPACITY * max(times.per_s for times in alone)
+        seeds, duration_s = self._request.seeds, SHORT * self._request.duration_s
+        answered = []
+        for number, factor in enumerate(WATCHED_AT, 1):
+            other = msgspec.structs.replace(seeds, schedule=seeds.schedule + number)
+            rate = min(factor * rate_per_s, most_per_s)
+            answered.append(self._answered(rate, duration_s, other, WATCHED_QUERIES)[1])
+        return answered
 
     def times_under_load(
         self, runs: Iterable[Sequence[AnsweredBatch]], alone: Sequence[ServiceTimes]

@@ -19,8 +19,8 @@ LAYERS_SHOWN = 2
 
 
 def print_profiles(console: Console, profiles: Profiles, top: int = TOP) -> None:
-    """Prints for each profile where the bound saves time: by kind, and the `top` parts; of one that
-    contradicts the bound, where the bound takes longest.
+    """Prints for each profile where the bound saves time: by kind, and the `top` parts; of a run
+    that contradicts the bound, the parts in which the bound exceeds it most.
     """
     for part in _rendered(profiles, top, plain=not console.is_terminal):
         console.print(part)
@@ -45,7 +45,9 @@ def _rendered(profiles: Profiles, top: int, *, plain: bool) -> list[RenderableTy
 
 
 def _first(profile: ModelProfile, top: int) -> Sequence[ProfiledPart]:
-    """The parts in which the bound saves most; where it is no bound, those that contradict it."""
+    """The parts in which the bound saves most; where it is none, those in which it exceeds the run
+    most.
+    """
     if not profile.contradiction:
         return profile.parts[:top]
     return sorted(profile.parts, key=lambda part: part.us - part.bound_us)[:top]

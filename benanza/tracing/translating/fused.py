@@ -1,14 +1,13 @@
 """Kernels that `torch.compile` wrote, as operators that move the same tensors and compute as much.
 
 A trace has the names of what such a kernel fuses, each once and not in order, and its tensors: what
-it reads, then what it writes, and first of all what it changes in place. What is written here is
-one way to read and write these tensors by operators of these names, and counts as one call only.
-Its time is the kernel's as far as that depends on what is moved, which it mostly does.
+it changes in place, what else it reads, then what it writes. What is written here is one way to
+read and write these tensors by operators of these names, and counts as one call only. Nothing is
+moved that the kernel doesn't move, so that a bound isn't too high; what a kernel writes besides its
+last result, and vectors that don't fit, are left out.
 
-Assumed is that four vectors behind a tensor normalise it, where a batch normalisation is fused;
-that a kernel with two tensors and only a sum adds them in place; and that any other one writes the
-last of its largest tensors, if that is its last one. Vectors that don't fit are left out, and so is
-what is written besides.
+Assumed is that four vectors behind a tensor normalise it, where a batch normalisation is fused; and
+that a sum in a kernel behind a product or a normalisation is with another tensor, not a number.
 Source: `torch/_inductor/codegen/triton.py` of https://github.com/pytorch/pytorch, release 2.11.
 """
 
@@ -41,60 +40,85 @@ _RMS = "RMSNormalization"
 _SCALING = {"LayerNormalization": 2, _RMS: 1}
 """How many vectors scale and shift a row."""
 
-_MAKING_NOTHING = frozenset(
-    "addmm bmm convolution linear mm prims_convert_element_type".split()
-) | {name.removeprefix("aten::").removesuffix("_") for name in {*COPIES, *VIEWS}}
-"""Views and copies; and products, whose operands and results a kernel prepares and finishes."""
+_PRODUCTS = frozenset("addmm bmm convolution linear mm".split())
+"""What a kernel prepares the operands of, or finishes the results of, such as by a bias."""
+
+_MAKING_NOTHING = (
+    _PRODUCTS
+    | {"prims_convert_element_type"}
+    | {name.removeprefix("aten::").removesuffix("_") for name in {*COPIES, *VIEWS}}
+)
 
 _OF_ATTENTION = "_scaled_dot_product"
 """Begins the names of operators that such a kernel copies operands for."""
 
 _READING_PARTS = frozenset(("narrow", "select", "slice", "split", "unbind"))
+_REPEATING = frozenset(("expand", "repeat_interleave"))
 
 _FEW = 16
 """A tensor of so many times fewer elements than the largest may be left out."""
 
+_PARTLY = "a kernel of torch.compile with a tensor that it reads in part, or repeats"
+_NO_RESULT = "a kernel of torch.compile whose tensors don't say what it writes"
+
 
 class _Kernel(NamedTuple):
-    """A kernel's tensors, by the places of its inputs.
+    """A kernel's tensors, by the places of its inputs: `places` are those of all.
 
     `whole` are moved as a whole, seen in one `shape`; `small` are the others. A row has so many
     elements as the last axes, of which there are `row_axes`; none without rows.
     """
 
     shape: tuple[int, ...]
+    places: tuple[int, ...]
     whole: tuple[int, ...]
     small: tuple[int, ...]
     row_axes: int
-    last: int
+
+    @property
+    def row(self) -> tuple[int, ...]:
+        """The sizes of the axes of a row."""
+        return self.shape[len(self.shape) - self.row_axes :]
+
+    @property
+    def writes_whole(self) -> bool:
+        """Whether the last tensor is a whole one, which is what such a kernel writes."""
+        return len(self.whole) > 1 and self.whole[-1] == self.places[-1]
 
 
 def fused_kernel(write: Writer, *, name: str) -> str:
     """Writes a kernel of this name. Raises `UntranslatedError` if that and its tensors don't say
     what it moves.
     """
-    fused = [one for one in fused_operators(name) if not _makes_nothing(one)]
+    all_fused = fused_operators(name)
+    fused = [one for one in all_fused if not _makes_nothing(one)]
+    behind_product = not _PRODUCTS.isdisjoint(all_fused)
     kernel = _kernel(write, name)
     of_rows = _of_rows(fused) if kernel.row_axes else ""
     computing = [one for one in fused if of_rows != _RMS or one not in _ROOT_MEAN_SQUARE]
     _refuse_unknown(computing, of_rows)
-    if _BATCH_NORM in fused:
-        if len(kernel.small) < _PARTS:
-            # It lays out a filter, and is named for what was before its convolution.
-            refuse(COPYING)
-        scaling, vectors = (), ()
-    else:
-        row = kernel.shape[len(kernel.shape) - kernel.row_axes :]
-        of_row = tuple(place for place in kernel.small if write.shape(place) == row)
-        scaling = of_row[len(of_row) - _SCALING.get(of_rows, 0) :]
-        result = {kernel.last} if of_rows in _REDUCTIONS.values() else set()
+    if not (fused or behind_product):
+        refuse(COPYING)
+    of_row = tuple(place for place in kernel.small if _kept(write, place) == kernel.row)
+    scaling = of_row[len(of_row) - _SCALING.get(of_rows, 0) :]
+    _refuse_without_result(kernel, of_rows, scaling)
+    vectors: tuple[int, ...] = ()
+    if _BATCH_NORM not in fused:
+        result = {kernel.places[-1]} if of_rows in _REDUCTIONS.values() else set()
         vectors = tuple(_fitting(write, kernel, {*scaling} | result))
+    elif len(kernel.small) < _PARTS:
+        # It lays out a filter, and is named for what was before its convolution.
+        refuse(COPYING)
     combining = [_COMBINING[one] for one in computing if one in _COMBINING]
+    if not (computing or vectors):
+        refuse(COPYING)
+    adds_another = combining == ["Add"] and (behind_product or _BATCH_NORM in fused)
+    in_place = adds_another and len(kernel.whole) == 2 and not of_rows
     operands = [
         _normalised(write, kernel, place)
         if _BATCH_NORM in fused
         else write.tensor(place, kernel.shape)
-        for place in _operands(kernel, of_rows, combining, vectors)
+        for place in (kernel.whole if in_place else _read(kernel))
     ]
     value = _combined(write, operands + [_vector(write, kernel, p) for p in vectors], combining)
     value = _bent(write, value, computing)
@@ -114,23 +138,24 @@ def _makes_nothing(name: str) -> bool:
 def _kernel(write: Writer, name: str) -> _Kernel:
     places = tuple(write.numbers())
     extents = [write.integer(place, 1) for place in write.others()]
-    size = prod(extents)
-    parts = _READING_PARTS.intersection(fused_operators(name))
-    whole = tuple(
-        p for p in places if _is_whole(prod(write.shape(p)), size, reads_parts=bool(parts))
-    )
-    shapes = [write.shape(place) for place in whole if prod(write.shape(place)) == size]
-    if not extents or not shapes:
-        refuse("a kernel of torch.compile with a tensor that it reads in part, or repeats")
+    size, over_rows = prod(extents), goes_over_rows(name)
+    shapes = {place: _kept(write, place) for place in places}
+    # Where there is one row only, its scale has as many elements as all there is.
+    whole = [p for p in places if prod(shapes[p]) == size and (not over_rows or len(shapes[p]) > 1)]
+    larger = [place for place in places if prod(shapes[place]) > size]
+    if not extents or not whole or not _reads_once(fused_operators(name), whole, larger):
+        refuse(_PARTLY)
+    seen = [shapes[place] for place in whole]
+    whole = sorted((*whole, *larger))
     if len({write.stored(place) for place in whole}) > 1:
         refuse("a kernel of torch.compile that converts between types")
     small = tuple(place for place in places if place not in whole)
-    if not goes_over_rows(name):
-        return _Kernel(shapes[0], whole, small, 0, places[-1])
+    if not over_rows:
+        return _Kernel(seen[0], places, tuple(whole), small, 0)
     in_rows = next(
         (
             (shape, axes)
-            for shape in shapes
+            for shape in seen
             for axes in range(1, len(shape) + 1)
             if prod(shape[-axes:]) == extents[-1]
         ),
@@ -138,11 +163,26 @@ def _kernel(write: Writer, name: str) -> _Kernel:
     )
     if in_rows is None:
         refuse("a kernel of torch.compile that goes over rows of other than the last axes")
-    return _Kernel(in_rows[0], whole, small, in_rows[1], places[-1])
+    return _Kernel(in_rows[0], places, tuple(whole), small, in_rows[1])
 
 
-def _is_whole(elements: int, size: int, *, reads_parts: bool) -> bool:
-    return elements == size or (reads_parts and elements > size)
+def _kept(write: Writer, place: int) -> tuple[int, ...]:
+    """The shape of a tensor as it is stored: an axis that is repeated has a stride of 0."""
+    strides = write.strides(place)
+    shape = write.shape(place)
+    if len(strides) != len(shape):
+        return shape
+    return tuple(size if stride else 1 for size, stride in zip(shape, strides, strict=True))
+
+
+def _reads_once(fused: Sequence[str], whole: Sequence[int], larger: Sequence[int]) -> bool:
+    """Whether of larger tensors as many elements are read as are computed: of one, whose part the
+    only whole tensor is made of.
+    """
+    if not larger:
+        return True
+    takes_part = not _READING_PARTS.isdisjoint(fused) and _REPEATING.isdisjoint(fused)
+    return takes_part and len(larger) == len(whole) == 1 and larger[0] < whole[0]
 
 
 def _of_rows(fused: Sequence[str]) -> str:
@@ -160,19 +200,39 @@ def _refuse_unknown(computing: Sequence[str], of_rows: str) -> None:
     known |= {*_OF_ROWS} if of_rows else set()
     for one in computing:
         if one not in known:
-            refuse(f"a kernel of torch.compile with {one}, which may read other elements")
+            refuse(
+                f"{one} in a kernel of torch.compile has no translation to ONNX's operators here"
+            )
+
+
+def _refuse_without_result(kernel: _Kernel, of_rows: str, scaling: Sequence[int]) -> None:
+    """Refuses a kernel of which no tensor is known to be what it writes.
+
+    Where that isn't the last tensor, it is the first one, changed in place; or, of a reduction,
+    the last one, which is small.
+    """
+    first, last = kernel.places[0], kernel.places[-1]
+    in_place = first == kernel.whole[0]
+    if of_rows in _REDUCTIONS.values():
+        known = last in kernel.small
+    elif of_rows:
+        known = kernel.writes_whole or (in_place and last in (first, *scaling))
+    else:
+        known = kernel.writes_whole or in_place
+    if not known:
+        refuse(_NO_RESULT)
 
 
 def _fitting(write: Writer, kernel: _Kernel, others: set[int]) -> Iterator[int]:
     """The small tensors that are read beside the elements of the whole ones, but for `others`."""
     for place in kernel.small:
-        shape = write.shape(place)
+        shape = _kept(write, place)
         if place in others:
             continue
         if _seen(shape, kernel.shape) is not None:
             yield place
         elif prod(shape) * _FEW > prod(kernel.shape):
-            refuse("a kernel of torch.compile with a tensor that it reads in part, or repeats")
+            refuse(_PARTLY)
 
 
 def _seen(shape: tuple[int, ...], whole: tuple[int, ...]) -> tuple[int, ...] | None:
@@ -186,16 +246,9 @@ def _seen(shape: tuple[int, ...], whole: tuple[int, ...]) -> tuple[int, ...] | N
     return shape if fits else None
 
 
-def _operands(
-    kernel: _Kernel, of_rows: str, combining: Sequence[str], vectors: Sequence[int]
-) -> tuple[int, ...]:
-    """The places of the whole tensors that are read."""
-    whole = kernel.whole
-    if whole[-1] != kernel.last or len(whole) == 1:
-        return whole  # The first is changed in place, or the result is small.
-    if len(whole) == 2 and not (vectors or of_rows) and [*combining] == ["Add"]:
-        return whole
-    return whole[:-1]
+def _read(kernel: _Kernel) -> tuple[int, ...]:
+    """The whole tensors but for the one that is written."""
+    return kernel.whole[:-1] if kernel.writes_whole else kernel.whole
 
 
 def _normalised(write: Writer, kernel: _Kernel, place: int) -> str:
@@ -211,10 +264,10 @@ def _normalised(write: Writer, kernel: _Kernel, place: int) -> str:
 
 def _vector(write: Writer, kernel: _Kernel, place: int) -> str:
     """A small tensor: one of one axis is a weight."""
-    seen = _seen(write.shape(place), kernel.shape)
-    if len(write.shape(place)) == 1:
-        return write.weight(place, seen)
-    return write.tensor(place)
+    stored = _kept(write, place)
+    if len(stored) == 1:
+        return write.weight(place, _seen(stored, kernel.shape))
+    return write.tensor(place, stored)
 
 
 def _combined(write: Writer, operands: Sequence[str], combining: Sequence[str]) -> str:
@@ -243,7 +296,6 @@ def _bent(write: Writer, value: str, computing: Sequence[str]) -> str:
 def _over_rows(
     write: Writer, kernel: _Kernel, value: str, op_type: str, scaling: Sequence[int]
 ) -> str:
-    row, dtype = kernel.shape[-kernel.row_axes :], write.dtype(kernel.whole[0])
     if op_type in _REDUCTIONS.values():
         axes = write.constant(range(-kernel.row_axes, 0), "int64")
         return write.node(op_type, value, axes, keepdims=1)
@@ -251,5 +303,6 @@ def _over_rows(
         if kernel.row_axes > 1:
             refuse("a kernel of torch.compile with a softmax over several axes")
         return write.node(op_type, value, axis=-1)
-    weights = [write.weight(place) for place in scaling] or [write.made_up(dtype, row)]
+    dtype = write.dtype(kernel.whole[0])
+    weights = [write.weight(place) for place in scaling] or [write.made_up(dtype, kernel.row)]
     return write.node(op_type, value, *weights, axis=-kernel.row_axes)

@@ -53,6 +53,8 @@ def test_what_to_type_against_lost_time(remedies: Remedies) -> None:
     assert "torch.compile" in do(remedies, "more calls", "aten.conv2d+aten.relu", "eager")
     assert "channels_last" in do(remedies, "more calls", "aten.conv2d", "eager")
     assert do(remedies, "more calls", "aten.conv2d", "compiled, channels last") == ""
+    assert "torch.compile" in do(remedies, "more calls", "aten.conv1d", "eager")
+    assert "torch.compile" in do(remedies, "more calls", "aten.conv2d", "eager", on_gpu=False)
 
 
 def test_a_slower_call_has_the_remedy_of_its_operator(remedies: Remedies) -> None:

@@ -173,11 +173,18 @@ BY_CHANNEL = (1, 4, 3, 3)
 
 KERNELS = (
     Sample(
-        "triton_poi_fused_add_relu_1",
+        "triton_poi_fused_add_relu_0",
         ((2, 8), (2, 8), ()),
         ("", "", "16"),
-        "Add+Relu",
-        lambda x, y: np.maximum(x + y, 0),
+        "Relu",
+        lambda x: np.maximum(x, 0),
+    ),
+    Sample(
+        "triton_poi_fused_add_addmm_relu_1",
+        ((2, 8), (8,), (2, 8), ()),
+        ("", "", "", "16"),
+        "Add+Add+Relu",
+        lambda x, bias, y: np.maximum(x + y + bias, 0),
     ),
     Sample(
         "triton_poi_fused_mul_silu_view_2",
@@ -241,13 +248,15 @@ KERNELS = (
     ),
     Sample(
         "triton_poi_fused_add_clone_select_view_10",
-        ((2, 24), (2, 8), ()),
-        ("", "", "16"),
+        ((2, 24), (8,), (2, 8), ()),
+        ("", "", "", "16"),
         "Add",
-        lambda x, y: x + y,
+        lambda x, bias: x + bias,
     ),
 )
-"""Kernels that `torch.compile` wrote; vectors are in the order of the weights."""
+"""Kernels that `torch.compile` wrote; vectors are in the order of the weights. Without a product a
+sum may be with a number.
+"""
 
 INTO_FIRST = ("_C::rms_norm", "_C::silu_and_mul")
 """Operators that write to their first input."""
@@ -360,13 +369,28 @@ def test_what_is_no_layer_has_a_reason(
 @pytest.mark.parametrize(
     ("name", "shapes", "values", "reason"),
     [
-        ("poi_fused_add_cat", ((2, 8), (2, 8), ()), ("", "", "16"), "with cat"),
+        ("poi_fused_add_cat", ((2, 8), (2, 8), ()), ("", "", "16"), "cat in a kernel"),
         ("poi_fused_clone", ((2, 8), (2, 8), ()), ("", "", "16"), "copies or converts"),
+        ("poi_fused_clone_expand", ((8,), (2, 8), ()), ("", "", "16"), "copies or converts"),
+        ("poi_fused_add", ((2, 1), (8,), (2, 8), ()), ("",) * 3 + ("16",), "what it writes"),
         ("poi_fused_relu", ((2, 4), ()), ("", "48"), "in part, or repeats"),
         ("poi_fused_add", ((8, 8), (4, 8), (8, 8), ()), ("",) * 3 + ("64",), "in part, or repeats"),
+        (
+            "poi_fused_add_slice",
+            ((4, 2, 8), (1, 12, 8), (4, 2, 8), ()),
+            ("", "", "", "64"),
+            "in part, or repeats",
+        ),
         ("poi_fused_relu", ((2, 8), (2, 8)), ("", ""), "in part, or repeats"),
         ("per_fused_relu", ((2, 8), (2, 8), (), ()), ("", "", "2", "8"), "what it does with rows"),
         ("per_fused_sum", ((3, 5), (3,), (), ()), ("", "", "5", "3"), "other than the last axes"),
+        (
+            "per_fused_native_layer_norm",
+            ((2, 8), (2, 1), (2, 1), (), ()),
+            ("", "", "", "2", "8"),
+            "what it writes",
+        ),
+        ("red_fused__softmax", ((2, 8), (2, 1), (), ()), ("", "", "2", "8"), "what it writes"),
         (
             "poi_fused__native_batch_norm_legit_no_training_convolution_relu",
             ((8, 8, 3, 3), (8, 8, 3, 3), ()),
@@ -398,9 +422,44 @@ def test_a_kernel_that_converts_is_none(result: str) -> None:
     assert "converts between types" in said
 
 
+def test_what_a_kernel_repeats_is_stored_once() -> None:
+    inputs = TracedInputs(
+        ((2, 8), (2, 8), (2, 8), ()),
+        ("float16",) * 3 + ("",),
+        ("", "", "", "16"),
+        (),
+        ((8, 1), (0, 1), (8, 1), ()),
+    )
+    written = translated("triton_poi_fused_mul_0", inputs, "")
+    assert isinstance(written, Writer)
+    shapes = [[axis.dim_value for axis in each.type.tensor_type.shape.dim] for each in written.read]
+    assert shapes == [[2, 8], [1, 8]]
+
+
+def test_a_kernel_has_the_precision_of_its_largest_tensors() -> None:
+    inputs = TracedInputs(
+        ((2, 1), (2, 8), (8,), (2, 8), (), ()),
+        ("float32", "float16", "float16", "float16", "", ""),
+        ("", "", "", "", "2", "8"),
+    )
+    name = "triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_0"
+    (part,) = trace_model([(name, inputs)], Limits()).parts
+    assert (part.reason, part.precision) == ("", "fp16")
+
+
+def test_a_row_alone_is_scaled_by_a_vector() -> None:
+    """Which has as many elements as all there is."""
+    inputs = TracedInputs(
+        ((1, 8), (8,), (1, 8), (), ()), ("float16",) * 3 + ("", ""), ("", "", "", "1", "8")
+    )
+    name = "triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_0"
+    (part,) = trace_model([(name, inputs)], Limits()).parts
+    assert [layer.op for layer in part.layers] == ["RMSNormalization"]
+
+
 def test_a_kernel_counts_as_one_call() -> None:
     """Its operators one by one move more, and are no way to compute it."""
-    sample = next(each for each in KERNELS if each.ops == "Add+Relu")
+    sample = next(each for each in KERNELS if each.ops == "Add+HardSwish")
     (part,) = trace_model([(sample.name, inputs_of(sample))], Limits()).parts
     assert len(part.layers) == 2
     assert part.ways

@@ -18,7 +18,7 @@ from benanza_runner.cpu_libraries.onednn.attributes import (
 )
 from benanza_runner.cpu_libraries.onednn.memory import Memory, Shape
 from benanza_runner.cpu_libraries.onednn.plan import (
-    EITHER,
+    WHICHEVER,
     FIRST,
     INFERENCE,
     Operands,
@@ -55,7 +55,7 @@ def elementwise_plans(
     layer: Layer, values: Mapping[int, Array], operands: Operands, layout: str
 ) -> Iterator[Plan]:
     """The implementations of a chain of operators, of which each reads what the one before wrote,
-    with feature maps in this layout. They may have either, unless one is repeated or padded: to
+    with feature maps in this layout. They may have any, unless one is repeated or padded: to
     compute the padding takes time, too.
 
     `operands` holds the layer's inputs by position. Raises `UnsupportedError` and `OneDnnError`.
@@ -87,7 +87,7 @@ class _Chain:
             left = left[self._follow(left) :]
 
     def plans(self, layout: str) -> Iterator[Plan]:
-        """The implementations in this layout, or in either."""
+        """The implementations in this layout, or in any."""
         others = [step[1] for step in self._steps if not isinstance(step, Applied)]
         shape = self._output or (1,)
         repeated = any(1 < other.array.size < prod(shape) for other in others)
@@ -98,7 +98,7 @@ class _Chain:
             yield from self._plans(shape, layout, maps)
         elif layout == FIRST:
             for plan in self._plans((prod(shape),), layout, ()):
-                yield plan._replace(layout=EITHER)
+                yield plan._replace(layout=WHICHEVER)
 
     def _plans(self, shape: Shape, layout: str, reads: tuple[Shape, ...]) -> Iterator[Plan]:
         """The implementations for results of this shape."""

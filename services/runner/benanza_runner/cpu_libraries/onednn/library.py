@@ -18,7 +18,7 @@ from benanza_runner.cpu_libraries.onednn.movement import (
     shuffle_plans,
     view_plans,
 )
-from benanza_runner.cpu_libraries.onednn.plan import EITHER, FIRST, Operands, Plan, Ready
+from benanza_runner.cpu_libraries.onednn.plan import WHICHEVER, FIRST, Operands, Plan, Ready
 from benanza_runner.cpu_libraries.onednn.products import product_plans
 from benanza_runner.cpu_libraries.onednn.rows import (
     as_pooling,
@@ -110,7 +110,7 @@ class OneDnn:
         return self._empty_call_us(threads)
 
     def _plans(self, work: CpuWork, layout: str) -> Iterator[Plan]:
-        """The plans of the layer in one layout; those that have either come with the first."""
+        """The plans of the layer in one layout; those that have any come with the first."""
         onednn, precision, block = self._onednn, work.precision, block_size()
         layer, values = retyped(work.layer, "fp32"), _values(work.model)
         if len(layer.outputs) > 1:
@@ -156,8 +156,8 @@ class OneDnn:
         borders = work.as_onnx
         if plan.layout in (BLOCKED, CHANNELS_LAST):
             borders = Borders(plan.layout, plan.reads, plan.writes)
-        elif plan.layout == EITHER and borders.layout:
-            borders = Borders(EITHER, (), borders.writes)
+        elif plan.layout == WHICHEVER and borders.layout:
+            borders = Borders(WHICHEVER, (), borders.writes)
         opened = partial(self._open, work, plan)
         return CpuCandidate(self.library, plan.name[:MAX_NAME_LENGTH], borders, opened, MOST_COPIES)
 

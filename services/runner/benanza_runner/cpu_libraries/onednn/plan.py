@@ -38,7 +38,7 @@ INFERENCE = 96
 """`dnnl_forward_inference`."""
 
 FIRST = "NCHW"
-EITHER = ""
+WHICHEVER = ""
 """The layouts of a plan are these, `BLOCKED` and `CHANNELS_LAST`; without feature maps it is the
 first.
 """

@@ -116,14 +116,14 @@ TILINGS_FOR_MANY = (
     WarpgroupTiling(2, 1, 1, 128, 2),
     WarpgroupTiling(1, 2, 2, 256),
 )
-"""For more, the last for more than 128."""
+"""For more."""
 
 SOME_ROWS = 64
 
 
 def tilings_for(m: int) -> tuple[WarpgroupTiling, ...]:
-    """The tilings for m rows, of whose blocks each has no more rows than it needs: up to 128 rows,
-    one for 256 is that for 128.
+    """The tilings to try for m rows. The one for 256 rows is left out up to 128 rows, where it
+    equals the first.
     """
     if m <= SOME_ROWS:
         return TILINGS_FOR_SOME

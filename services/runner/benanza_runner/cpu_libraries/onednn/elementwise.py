@@ -18,9 +18,9 @@ from benanza_runner.cpu_libraries.onednn.attributes import (
 )
 from benanza_runner.cpu_libraries.onednn.memory import Memory, Shape
 from benanza_runner.cpu_libraries.onednn.plan import (
-    WHICHEVER,
     FIRST,
     INFERENCE,
+    WHICHEVER,
     Operands,
     Plan,
     plans,

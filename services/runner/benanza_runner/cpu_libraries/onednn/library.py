@@ -18,7 +18,7 @@ from benanza_runner.cpu_libraries.onednn.movement import (
     shuffle_plans,
     view_plans,
 )
-from benanza_runner.cpu_libraries.onednn.plan import WHICHEVER, FIRST, Operands, Plan, Ready
+from benanza_runner.cpu_libraries.onednn.plan import FIRST, WHICHEVER, Operands, Plan, Ready
 from benanza_runner.cpu_libraries.onednn.products import product_plans
 from benanza_runner.cpu_libraries.onednn.rows import (
     as_pooling,

@@ -13,8 +13,8 @@ from benanza.evaluating.samples import MadeUpSamples
 
 pytest.importorskip("mlperf_loadgen")
 
-from benanza.evaluating.loadgen import LoadSettings  # noqa: E402
-from benanza.evaluating.server import serving  # noqa: E402
+from benanza.evaluating.loadgen import LoadSettings, run_load
+from benanza.evaluating.server import serving
 
 ALONE = (ServiceTimes(batch=1, median_us=100.0, samples_us=(100.0,), after_idle_us=(100.0,)),)
 """A throughput of 10,000 a second."""
@@ -23,7 +23,7 @@ ALONE = (ServiceTimes(batch=1, median_us=100.0, samples_us=(100.0,), after_idle_
 def test_it_is_watched_near_the_rate_and_below_the_throughput(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    run_load, asked = serving.run_load, list[LoadSettings]()
+    asked: list[LoadSettings] = []
 
     def ran(load: LoadSettings, *others: Any) -> Any:
         asked.append(load)

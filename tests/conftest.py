@@ -31,6 +31,8 @@ os.environ["BENANZA_CPU_LIBRARIES"] = "none"
 
 BROKER_OF_THE_USER = os.environ.get("BENANZA_KAFKA", "")
 
+LEVEL_AT_FIRST = logging.getLogger().level
+
 INTEGRATION = {"broker_can_start", "kafka_bootstrap", "store", "benanza", "program"}
 """Fixtures that stand for a broker, the ClickHouse engine or the program as a process."""
 
@@ -131,11 +133,14 @@ def broker_can_start() -> None:
 
 @pytest.fixture(autouse=True)
 def _logging_as_before() -> Iterator[None]:
-    """A command that runs in this process sets how the process logs."""
+    """A command that runs in this process sets how the process logs: also in a fixture of several
+    tests, which is made before this one.
+    """
     root = logging.getLogger()
-    level, handlers = root.level, root.handlers[:]
+    handlers = root.handlers[:]
+    root.setLevel(LEVEL_AT_FIRST)
     yield
-    root.setLevel(level)
+    root.setLevel(LEVEL_AT_FIRST)
     root.handlers[:] = handlers
 
 

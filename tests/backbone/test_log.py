@@ -69,3 +69,16 @@ def test_a_library_that_lowers_its_own_level_is_not_let_through(
     library.setLevel(logging.WARNING)
     library.warning("retrying")
     assert capsys.readouterr().err == ""
+
+
+@pytest.fixture(scope="module")
+def ran_a_command() -> None:
+    configure("text", logging.ERROR)
+
+
+@pytest.mark.usefixtures("ran_a_command")
+def test_tests_see_warnings_although_a_fixture_of_several_has_run_a_command(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    logging.getLogger("benanza.somewhere").warning("seen")
+    assert caplog.messages == ["seen"]

@@ -1,38 +1,23 @@
 """Operators of PyTorch as nodes of ONNX: what these compute, by ONNX Runtime and by NumPy."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import onnxruntime
 import pytest
-from numpy.typing import NDArray
-from onnx import TensorProto, helper, numpy_helper
 
 from benanza.tracing.formats.recorded import TracedInputs
-from benanza.tracing.trace_model import OPSET, trace_model
 from benanza.tracing.translating.rules import RULES
 from benanza.tracing.translating.translate import translated
-from benanza.tracing.translating.writing import Writer
-from benanza_ingest.limits import Limits
-
-Array = NDArray[Any]
-
-
-class Sample(NamedTuple):
-    """An operator, its inputs as a trace has them, and what it computes of its tensors in order."""
-
-    name: str
-    shapes: tuple[Any, ...]
-    values: tuple[str, ...]
-    ops: str
-    computes: Callable[..., Array]
-    dtypes: tuple[str | tuple[str, ...], ...] = ()
-
-
-def softmax(x: Array) -> Array:
-    powers = np.exp(x - x.max(-1, keepdims=True))
-    return np.asarray(powers / powers.sum(-1, keepdims=True))
+from tests.benanza.tracing.translating.samples import (
+    Array,
+    Sample,
+    computes_as_said,
+    in_channels,
+    is_taken,
+    normalised,
+    root_mean_square,
+    softmax,
+)
 
 
 def attention(q: Array, k: Array, v: Array) -> Array:
@@ -41,24 +26,10 @@ def attention(q: Array, k: Array, v: Array) -> Array:
     return np.asarray(softmax(np.where(later, -np.inf, scores)) @ v)
 
 
-def normalised(x: Array, scale: Array, shift: Array) -> Array:
-    deviation = np.sqrt(x.var(-1, keepdims=True) + 1e-5)
-    return np.asarray((x - x.mean(-1, keepdims=True)) / deviation * scale + shift)
-
-
-def in_channels(x: Array, *parts: Array) -> Array:
-    scale, shift, mean, variance = (part[:, None, None] for part in parts)
-    return np.asarray((x - mean) / np.sqrt(variance + 1e-5) * scale + shift)
-
-
 def one_by_one(x: Array, weight: Array, bias: Array) -> Array:
     """A convolution of one element with stride 2."""
     mixed = np.einsum("nchw,oc->nohw", x[:, :, ::2, ::2], weight[:, :, 0, 0])
     return np.asarray(mixed + bias[:, None, None])
-
-
-def root_mean_square(_: object, x: Array, scale: Array) -> Array:
-    return np.asarray(x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-5) * scale)
 
 
 def gated(_: object, x: Array) -> Array:
@@ -169,163 +140,14 @@ SAMPLES = (
 )
 
 
-BY_CHANNEL = (1, 4, 3, 3)
-
-KERNELS = (
-    Sample(
-        "triton_poi_fused_add_relu_0",
-        ((2, 8), (2, 8), ()),
-        ("", "", "16"),
-        "Relu",
-        lambda x: np.maximum(x, 0),
-    ),
-    Sample(
-        "triton_poi_fused_add_addmm_relu_1",
-        ((2, 8), (8,), (2, 8), ()),
-        ("", "", "", "16"),
-        "Add+Add+Relu",
-        lambda x, bias, y: np.maximum(x + y + bias, 0),
-    ),
-    Sample(
-        "triton_poi_fused_mul_silu_view_2",
-        ((2, 8), (2, 8), (2, 8), ()),
-        ("", "", "", "16"),
-        "Mul+Sigmoid+Mul",
-        lambda x, y: x * y / (1 + np.exp(-x * y)),
-    ),
-    Sample(
-        "triton_poi_fused_mul_3",
-        ((2, 8), (2, 8), ()),
-        ("", "", "16"),
-        "Mul",
-        lambda x: x / 2,
-    ),
-    Sample(
-        "triton_poi_fused_convolution_hardswish_4",
-        (BY_CHANNEL, (4,), ()),
-        ("", "", "36"),
-        "Add+HardSwish",
-        lambda x, bias: (x + bias) * ((x + bias + 3) / 6).clip(0, 1),
-    ),
-    Sample(
-        "triton_poi_fused__native_batch_norm_legit_no_training_add_relu_5",
-        (BY_CHANNEL, *((4,),) * 4, BY_CHANNEL, *((4,),) * 4, ()),
-        ("",) * 10 + ("36",),
-        "BatchNormalization+BatchNormalization+Add+Relu",
-        lambda x, m, v, s, b, y, *parts: np.maximum(
-            in_channels(x, m, v, s, b) + in_channels(y, *parts), 0
-        ),
-    ),
-    Sample(
-        "triton_per_fused__native_batch_norm_legit_no_training_add_mean_relu_6",
-        (BY_CHANNEL, *((4,),) * 4, BY_CHANNEL, (1, 4, 1, 1), (), ()),
-        ("",) * 7 + ("4", "9"),
-        "BatchNormalization+Add+Relu+ReduceMean",
-        lambda x, m, v, s, b, y: np.maximum(in_channels(x, m, v, s, b) + y, 0).mean(
-            (2, 3), keepdims=True
-        ),
-    ),
-    Sample(
-        "triton_per_fused_add_native_layer_norm_view_7",
-        ((2, 8), (8,), (2, 8), (8,), (8,), (2, 8), (), ()),
-        ("",) * 6 + ("2", "8"),
-        "Add+Add+LayerNormalization",
-        lambda x, bias, y, scale, shift: normalised(x + y + bias, scale, shift),
-    ),
-    Sample(
-        "triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_8",
-        ((2, 8), (2, 8), (8,), (2, 8), (), ()),
-        ("",) * 4 + ("2", "8"),
-        "Add+RMSNormalization",
-        lambda x, y, scale: root_mean_square(None, x + y, scale),
-    ),
-    Sample(
-        "triton_per_fused__softmax_9",
-        ((2, 8), (2, 8), (), ()),
-        ("", "", "2", "8"),
-        "Softmax",
-        softmax,
-    ),
-    Sample(
-        "triton_poi_fused_add_clone_select_view_10",
-        ((2, 24), (8,), (2, 8), ()),
-        ("", "", "", "16"),
-        "Add",
-        lambda x, bias: x + bias,
-    ),
-)
-"""Kernels that `torch.compile` wrote; vectors are in the order of the weights. Without a product a
-sum may be with a number.
-"""
-
-INTO_FIRST = ("_C::rms_norm", "_C::silu_and_mul")
-"""Operators that write to their first input."""
-
-
-def inputs_of(sample: Sample) -> TracedInputs:
-    """A shape without axes is no tensor, here."""
-    dtypes = sample.dtypes or tuple("float16" if shape else "" for shape in sample.shapes)
-    return TracedInputs(sample.shapes, dtypes, sample.values)
-
-
-def filled(tensor: TensorProto, random: np.random.Generator) -> TensorProto:
-    if tensor.data_location != TensorProto.EXTERNAL:
-        return tensor
-    values = random.uniform(0.1, 1.0, tuple(tensor.dims)).astype(np.float32)
-    return numpy_helper.from_array(values, tensor.name)
-
-
-@pytest.mark.parametrize("sample", SAMPLES + KERNELS, ids=lambda sample: sample.name)
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
 def test_it_computes_what_pytorch_does(sample: Sample) -> None:
-    random = np.random.default_rng(0)
-    written = translated(sample.name, inputs_of(sample), "o0_")
-    assert isinstance(written, Writer)
-    weights = [filled(weight, random) for weight in written.weights]
-    outputs = [helper.make_empty_tensor_value_info(name) for name in written.results]
-    graph = helper.make_graph(written.nodes, "part", written.read, outputs, weights)
-    opsets = [helper.make_opsetid("", OPSET)]
-    model = helper.make_model(graph, opset_imports=opsets, ir_version=11)
-    session = onnxruntime.InferenceSession(model.SerializeToString())
-    given: dict[str, Array] = {}
-    for value in written.read:
-        sizes = [axis.dim_value for axis in value.type.tensor_type.shape.dim]
-        dtype = helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
-        given[value.name] = random.uniform(0.1, 2.0, sizes).astype(dtype)
-    found = session.run(None, given)[-1]
-    tensors = {name: given[name] for name in given} | {
-        weight.name: numpy_helper.to_array(weight) for weight in weights
-    }
-    if isinstance(inputs_of(sample).dtypes[0], tuple):
-        np.testing.assert_array_equal(found, sample.computes(*given.values()))
-        return
-    expected = sample.computes(*_in_order(sample, written, tensors))
-    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+    computes_as_said(sample)
 
 
-def _in_order(sample: Sample, written: Writer, tensors: dict[str, Array]) -> list[Array]:
-    """The tensors in the framework's order: weights in that in which they are written."""
-    weights = iter([weight.name for weight in written.weights if _is_made_up(weight)])
-    places = range(len(sample.shapes))
-    dtypes = inputs_of(sample).dtypes
-    names = [
-        name if (name := f"o0_x{place}") in tensors else None for place in places if dtypes[place]
-    ]
-    # What is written to is no input of the nodes.
-    results = 1 if sample.name in INTO_FIRST else 0
-    in_order = [name or next(weights, "") for name in names[results:]]
-    return [np.empty(0)] * results + [tensors[name] for name in in_order if name]
-
-
-def _is_made_up(weight: TensorProto) -> bool:
-    return bool(weight.data_location == TensorProto.EXTERNAL)
-
-
-@pytest.mark.parametrize("sample", SAMPLES + KERNELS, ids=lambda sample: sample.name)
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
 def test_ingest_takes_it(sample: Sample) -> None:
-    (part,) = trace_model([(sample.name, inputs_of(sample))], Limits()).parts
-    assert part.reason == ""
-    assert "+".join(layer.op for layer in part.layers) == sample.ops
-    assert part.precision == "fp16"
+    is_taken(sample)
 
 
 @pytest.mark.parametrize(
@@ -364,106 +186,6 @@ def test_what_is_no_layer_has_a_reason(
     said = translated(name, TracedInputs(shapes, dtypes, values), "")
     assert isinstance(said, str)
     assert reason in said
-
-
-@pytest.mark.parametrize(
-    ("name", "shapes", "values", "reason"),
-    [
-        ("poi_fused_add_cat", ((2, 8), (2, 8), ()), ("", "", "16"), "cat in a kernel"),
-        ("poi_fused_clone", ((2, 8), (2, 8), ()), ("", "", "16"), "copies or converts"),
-        ("poi_fused_clone_expand", ((8,), (2, 8), ()), ("", "", "16"), "copies or converts"),
-        ("poi_fused_add", ((2, 1), (8,), (2, 8), ()), ("",) * 3 + ("16",), "what it writes"),
-        ("poi_fused_relu", ((2, 4), ()), ("", "48"), "in part, or repeats"),
-        ("poi_fused_add", ((8, 8), (4, 8), (8, 8), ()), ("",) * 3 + ("64",), "in part, or repeats"),
-        (
-            "poi_fused_add_slice",
-            ((4, 2, 8), (1, 12, 8), (4, 2, 8), ()),
-            ("", "", "", "64"),
-            "in part, or repeats",
-        ),
-        ("poi_fused_relu", ((2, 8), (2, 8)), ("", ""), "in part, or repeats"),
-        ("per_fused_relu", ((2, 8), (2, 8), (), ()), ("", "", "2", "8"), "what it does with rows"),
-        ("per_fused_sum", ((3, 5), (3,), (), ()), ("", "", "5", "3"), "other than the last axes"),
-        (
-            "per_fused_native_layer_norm",
-            ((2, 8), (2, 1), (2, 1), (), ()),
-            ("", "", "", "2", "8"),
-            "what it writes",
-        ),
-        ("red_fused__softmax", ((2, 8), (2, 1), (), ()), ("", "", "2", "8"), "what it writes"),
-        (
-            "poi_fused__native_batch_norm_legit_no_training_convolution_relu",
-            ((8, 8, 3, 3), (8, 8, 3, 3), ()),
-            ("", "", "576"),
-            "copies or converts",
-        ),
-        (
-            "per_fused__softmax",
-            ((2, 3, 3), (2, 3, 3), (), ()),
-            ("", "", "2", "9"),
-            "softmax over several axes",
-        ),
-    ],
-)
-def test_what_a_kernel_moves_is_not_guessed(
-    name: str, shapes: tuple[Any, ...], values: tuple[str, ...], reason: str
-) -> None:
-    dtypes = tuple("float16" if shape else "" for shape in shapes)
-    said = translated(f"triton_{name}_0", TracedInputs(shapes, dtypes, values), "")
-    assert isinstance(said, str), said.nodes
-    assert reason in said
-
-
-@pytest.mark.parametrize("result", ["int8", "float32"])
-def test_a_kernel_that_converts_is_none(result: str) -> None:
-    inputs = TracedInputs(((2, 8), (2, 8), ()), ("float16", result, ""), ("", "", "16"))
-    said = translated("triton_poi_fused_relu_0", inputs, "")
-    assert isinstance(said, str)
-    assert "converts between types" in said
-
-
-def test_what_a_kernel_repeats_is_stored_once() -> None:
-    inputs = TracedInputs(
-        ((2, 8), (2, 8), (2, 8), ()),
-        ("float16",) * 3 + ("",),
-        ("", "", "", "16"),
-        (),
-        ((8, 1), (0, 1), (8, 1), ()),
-    )
-    written = translated("triton_poi_fused_mul_0", inputs, "")
-    assert isinstance(written, Writer)
-    shapes = [[axis.dim_value for axis in each.type.tensor_type.shape.dim] for each in written.read]
-    assert shapes == [[2, 8], [1, 8]]
-
-
-def test_a_kernel_has_the_precision_of_its_largest_tensors() -> None:
-    inputs = TracedInputs(
-        ((2, 1), (2, 8), (8,), (2, 8), (), ()),
-        ("float32", "float16", "float16", "float16", "", ""),
-        ("", "", "", "", "2", "8"),
-    )
-    name = "triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_0"
-    (part,) = trace_model([(name, inputs)], Limits()).parts
-    assert (part.reason, part.precision) == ("", "fp16")
-
-
-def test_a_row_alone_is_scaled_by_a_vector() -> None:
-    """Which has as many elements as all there is."""
-    inputs = TracedInputs(
-        ((1, 8), (8,), (1, 8), (), ()), ("float16",) * 3 + ("", ""), ("", "", "", "1", "8")
-    )
-    name = "triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_0"
-    (part,) = trace_model([(name, inputs)], Limits()).parts
-    assert [layer.op for layer in part.layers] == ["RMSNormalization"]
-
-
-def test_a_kernel_counts_as_one_call() -> None:
-    """Its operators one by one move more, and are no way to compute it."""
-    sample = next(each for each in KERNELS if each.ops == "Add+HardSwish")
-    (part,) = trace_model([(sample.name, inputs_of(sample))], Limits()).parts
-    assert len(part.layers) == 2
-    assert part.ways
-    assert {len(way) for way in part.ways} == {1}
 
 
 def test_without_shapes_the_reason_is_how_to_have_them() -> None:

@@ -123,7 +123,7 @@ class PyTorchFramework(Framework):
     ) -> Session:
         """The PyTorch model that the file was exported of, with weights of its own, or the file's
         own operators and weights. Inputs come from the host, and results go there; those of what is
-        captured are copied to its graph's.
+        captured pass through page-locked memory.
         """
         refusal = self._refusal(model, precision)
         if refusal:
@@ -132,11 +132,11 @@ class PyTorchFramework(Framework):
         try:
             set_precision(precision)
             prepared = self._prepared(model, precision, configuration)
+            inputs = [model.inputs[name] for name in names]
             answer = prepared.results
             if CAPTURED.items() <= configuration.options.items():
-                first_calls(prepared.run, self._device)
-                answer = CapturedCall(prepared).results
-            answer([model.inputs[name] for name in names])
+                answer = CapturedCall(prepared, inputs).results
+            answer(inputs)
         except NoCounterpartError as error:
             raise BenanzaError(_not_translated(error)) from error
         except Exception as error:  # PyTorch's errors share no narrower base

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch._inductor import config as inductor_config
 from torch._inductor.compile_fx import compile_fx
@@ -75,7 +76,7 @@ class Prepared:
         layout = torch.channels_last if configuration.nhwc else torch.contiguous_format
         self._configuration = configuration
         self.model = copy.deepcopy(model).to(device, dtype, memory_format=layout)
-        self._device, self._dtype, self._layout = device, dtype, layout
+        self.device, self._dtype, self._layout = device, dtype, layout
         self.inputs = [self.placed(tensor) for tensor in inputs]
         self._may_run = True
         if configuration.compiled:
@@ -93,7 +94,7 @@ class Prepared:
     def placed(self, tensor: Any) -> Any:
         """An input as the model takes it: on the device, of its type and in its layout."""
         return tensor.to(
-            self._device,
+            self.device,
             self._dtype if tensor.is_floating_point() else tensor.dtype,
             memory_format=self._layout if tensor.ndim == MAPS_NDIM else torch.preserve_format,
         )
@@ -124,11 +125,13 @@ class Prepared:
 
 def on_host(results: Any) -> list[Array]:
     """Copies of the tensors among a model's results, as of `Prepared.results`."""
+    return [each.cpu().numpy().copy() for each in _results(results)]
+
+
+def _results(results: Any) -> list[Any]:
+    """The tensors among a model's results, in a type that NumPy has."""
     tensors = [each for each in tree_leaves(results) if isinstance(each, torch.Tensor)]
-    return [
-        (each.float() if each.dtype == torch.bfloat16 else each).cpu().numpy().copy()
-        for each in tensors
-    ]
+    return [each.float() if each.dtype == torch.bfloat16 else each for each in tensors]
 
 
 def captured(run: Callable[[], Any], calls: int) -> tuple[Any, Any]:
@@ -141,19 +144,49 @@ def captured(run: Callable[[], Any], calls: int) -> tuple[Any, Any]:
 
 
 class CapturedCall:
-    """A prepared model as one CUDA graph, whose inputs are filled for each call."""
+    """A prepared model as one CUDA graph, which is filled for each call.
 
-    def __init__(self, prepared: Prepared) -> None:
-        """After `first_calls`. Raises what PyTorch does."""
+    Inputs and results pass through page-locked memory on the host, which the GPU reads and writes
+    by itself. Other memory would be copied to the driver's buffers first, piece by piece.
+    """
+
+    def __init__(self, prepared: Prepared, inputs: Sequence[Array]) -> None:
+        """For inputs of the same shapes and types as these. Raises what PyTorch does."""
         self._prepared = prepared  # a graph reads the model's weights, and doesn't keep them
-        self._graph, self._result = captured(prepared.run, 1)
+        self._sent = [_page_locked(torch.from_numpy(array)) for array in inputs]
+        self._given = [
+            torch.empty_like(sent, device=place.device)
+            for sent, place in zip(self._sent, prepared.inputs, strict=True)
+        ]
+        first_calls(self._run, prepared.device)
+        self._graph, self._results = captured(self._run, 1)
+        self._received = [_page_locked(result) for result in self._results]
 
     def results(self, inputs: Sequence[Array]) -> list[Array]:
         """As of `Prepared`."""
-        for place, array in zip(self._prepared.inputs, inputs, strict=True):
-            place.copy_(torch.from_numpy(array).to(place.device))
+        for sent, given, array in zip(self._sent, self._given, inputs, strict=True):
+            np.copyto(sent.numpy(), array)
+            given.copy_(sent, non_blocking=True)
         self._graph.replay()
-        return on_host(self._result)
+        for received, result in zip(self._received, self._results, strict=True):
+            received.copy_(result, non_blocking=True)
+        torch.cuda.current_stream().synchronize()
+        return [received.numpy().copy() for received in self._received]
+
+    def _run(self) -> list[Any]:
+        for place, given in zip(self._prepared.inputs, self._given, strict=True):
+            place.copy_(given)
+        return _results(self._prepared.run())
+
+
+def _page_locked(tensor: Any) -> Any:
+    """Memory on the host for a tensor like this. Without a GPU no memory is page-locked."""
+    return torch.empty_like(
+        tensor,
+        device="cpu",
+        memory_format=torch.contiguous_format,
+        pin_memory=torch.cuda.is_available(),
+    )
 
 
 def first_calls(run: Callable[[], Any], device: str) -> None:

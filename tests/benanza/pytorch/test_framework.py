@@ -185,7 +185,7 @@ def test_a_captured_call_keeps_the_model_whose_weights_its_graph_reads(
     eager = TorchConfiguration(nhwc=False, compiled=False)
     prepared = Prepared(eager, torch.nn.Linear(3, 2), [torch.ones(1, 3)], "cpu", torch.float32)
     model = weakref.ref(prepared.model)
-    call = CapturedCall(prepared)
+    call = CapturedCall(prepared, [np.ones((1, 3), np.float32)])
     del prepared
     gc.collect()
     assert model() is not None

@@ -41,9 +41,9 @@ class ServiceTimes(Document, frozen=True, kw_only=True):
 
 
 class Overheads(Document, frozen=True, kw_only=True):
-    """What a server's requests and batches take beside the model, as one that answers at once does:
-    `issuing_us` until the server has a request and until LoadGen has the answer, `starting_us` from
-    when a batch may start until it does, and `between_us` from one batch to the next that waits.
+    """What a server's requests and batches take beside the model: `issuing_us` until the server has
+    a request and until LoadGen has the answer, `starting_us` from when a batch may start until it
+    does, and `between_us` from one batch to the next that waits.
     """
 
     issuing_us: float

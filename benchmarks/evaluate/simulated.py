@@ -83,7 +83,7 @@ def main() -> None:
         f"until a batch starts, {beside.between_us:.0f} µs between batches\n{HEAD}"
     )
     capacity = max(times.per_s for times in service)
-    alone = times_alone(service)
+    alone = times_alone(service, beside)
     near, repeated, without = 0, 0, 0
     for load in sorted(np.random.default_rng(given.seed).uniform(LEAST, MOST, LOADS)):
         rate = float(load * capacity)
@@ -97,8 +97,8 @@ def main() -> None:
             _is_near(us, median(p99s_us[:number] + p99s_us[number + 1 :]))
             for number, us in enumerate(p99s_us)
         )
-        found_us = server.simulated(rate, server.times_under_load(watched, service), beside).p99_us
-        alone_us = server.simulated(rate, alone, beside).p99_us
+        found_us = server.simulated(rate, server.times_under_load(watched, alone)).p99_us
+        alone_us = server.simulated(rate, alone).p99_us
         repeated += alike
         near += _is_near(found_us, known_us)
         without += _is_near(alone_us, known_us)

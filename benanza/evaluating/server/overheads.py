@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from statistics import median
+from typing import NamedTuple
 
 from benanza.evaluating.loadgen import LoadSettings, run_load
 from benanza.evaluating.pipeline import Answered, Pipeline
@@ -17,6 +18,8 @@ FLOOD_PER_S = 100_000.0
 
 DURATION_S = 0.1
 NO_LIMIT_US = 1e9
+
+NONE = Overheads(issuing_us=0.0, starting_us=0.0, between_us=0.0)
 
 
 class _AtOnce(Pipeline):
@@ -36,8 +39,8 @@ def overheads(request: EvaluationRequest, pipeline: Pipeline, max_batch: int) ->
     server = partial(BatchingServer, max_batch=max_batch, max_wait_us=request.max_wait_us)
     said, light = run_load(_load(request, LIGHT_PER_S), instant, partial(server, instant))
     _, flood = run_load(_load(request, FLOOD_PER_S), instant, partial(server, instant))
-    late, _ = _gaps_us(light.batches, max_batch, request.max_wait_us)
-    _, between = _gaps_us(flood.batches, max_batch, request.max_wait_us)
+    late = gaps_us(light.batches, max_batch, request.max_wait_us).starting
+    between = gaps_us(flood.batches, max_batch, request.max_wait_us).between
     answered_us = median(
         (batch.answered.finished_ns - query.came_ns) / 1_000
         for batch in light.batches
@@ -62,18 +65,23 @@ def may_start_ns(queries: Sequence[Query], max_batch: int, max_wait_us: float) -
     return min(waited_ns, queries[-1].came_ns) if len(queries) == max_batch else waited_ns
 
 
-def _gaps_us(
-    batches: Sequence[AnsweredBatch], max_batch: int, max_wait_us: float
-) -> tuple[list[float], list[float]]:
-    """How late batches started that nothing ran before, and how long after the one before those
-    that were full by then.
+class Gaps(NamedTuple):
+    """How late batches started that nothing ran before, and how long after the one before it each
+    of those that might have started by then, in microseconds.
     """
-    late, between, free_ns = [], [], 0
+
+    starting: list[float]
+    between: list[float]
+
+
+def gaps_us(batches: Sequence[AnsweredBatch], max_batch: int, max_wait_us: float) -> Gaps:
+    """Those of one run of the server."""
+    gaps, free_ns = Gaps([], []), 0
     for queries, answered in batches:
         may_ns = may_start_ns(queries, max_batch, max_wait_us)
         if may_ns > free_ns:
-            late.append(max(0, answered.started_ns - may_ns) / 1_000)
-        elif len(queries) == max_batch:
-            between.append((answered.started_ns - free_ns) / 1_000)
+            gaps.starting.append(max(0, answered.started_ns - may_ns) / 1_000)
+        else:
+            gaps.between.append((answered.started_ns - free_ns) / 1_000)
         free_ns = answered.finished_ns
-    return late, between
+    return gaps

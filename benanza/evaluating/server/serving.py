@@ -53,19 +53,19 @@ def served(
     service = evaluation.service
     limit_us = request.limit_us or TIMES_ALONE * service[0].median_us
     server = Server(request, pipeline, limit_us)
-    beside = server.overheads()
+    alone = times_alone(service, server.overheads())
     tried: list[Tried] = []
     measured: MeasuredLoad | None = None
     rate = request.rate_per_s or 0.0
     capacity = max(times.per_s for times in service)
     if request.rate_per_s is not None:
-        times = server.times_under_load(server.watched(rate, service), service)
+        times = server.times_under_load(server.watched(rate, service), alone)
         measured = server.run(rate, request.duration_s)
     else:
         found, tried = greatest_rate(server.tried, capacity)
-        times = times_alone(service)
+        times = alone
         for rate in lower_rates(found, capacity):
-            times = server.times_under_load(server.watched(rate, service), service)
+            times = server.times_under_load(server.watched(rate, service), alone)
             measured = server.run(rate, request.duration_s)
             tried.append(_tried(rate, measured, whole=True))
             if measured.validity.valid:
@@ -77,8 +77,8 @@ def served(
         searched=request.rate_per_s is None,
         tried=tuple(tried),
         measured=measured,
-        overheads=beside,
-        simulated=server.simulated(rate, times, beside) if measured else None,
+        overheads=times.overheads,
+        simulated=server.simulated(rate, times) if measured else None,
         failure="" if measured else _none_keeps(request.percentile, limit_us, tried),
     )
     return evaluation, server.batches
@@ -119,16 +119,16 @@ class Server:
         return answered
 
     def times_under_load(
-        self, runs: Iterable[Sequence[AnsweredBatch]], alone: Sequence[ServiceTimes]
+        self, runs: Iterable[Sequence[AnsweredBatch]], alone: PlayedTimes
     ) -> PlayedTimes:
-        """How long batches take in these runs of the server."""
+        """What these runs of the server say of another one."""
         return times_under_load(runs, alone, self._max_batch, self._request.max_wait_us)
 
-    def simulated(self, rate_per_s: float, times: PlayedTimes, beside: Overheads) -> Percentiles:
+    def simulated(self, rate_per_s: float, times: PlayedTimes) -> Percentiles:
         """What a whole run at this rate is predicted to take."""
         request = self._request
         arrivals_us = schedule_us(request.seeds.schedule, rate_per_s, request.duration_s)
-        found = simulate(arrivals_us, times, self._max_batch, request.max_wait_us, beside)
+        found = simulate(arrivals_us, times, self._max_batch, request.max_wait_us)
         return found.latency
 
     def run(self, rate_per_s: float, duration_s: float) -> MeasuredLoad:

@@ -13,7 +13,7 @@ import numpy as np
 
 from benanza.evaluating.loadgen import LEAST_QUERIES
 from benanza.evaluating.measured import percentiles
-from benanza.evaluating.results import Overheads, Percentiles
+from benanza.evaluating.results import Percentiles
 from benanza.evaluating.server.under_load import PlayedTimes
 from benanza_runner.arrays import Array
 
@@ -21,8 +21,6 @@ DRAWN = 2.0**64
 """A draw of libstdc++'s `generate_canonical` for a double has so many values: two of 32 bits."""
 
 REPLAYS = 8
-
-NONE = Overheads(issuing_us=0.0, starting_us=0.0, between_us=0.0)
 
 
 class Simulated(NamedTuple):
@@ -54,7 +52,6 @@ def simulate(
     times: PlayedTimes,
     max_batch: int,
     max_wait_us: float,
-    overheads: Overheads = NONE,
 ) -> Simulated:
     """Answers requests that arrive at these times, ascending, `REPLAYS` times over.
 
@@ -68,7 +65,7 @@ def simulate(
     batches: dict[int, int] = {}
     for replay in range(REPLAYS):
         played = _Played(times, replay / REPLAYS)
-        for size, latencies in _served(arrivals, played, max_batch, max_wait_us, overheads):
+        for size, latencies in _served(arrivals, played, max_batch, max_wait_us):
             latencies_us += latencies
             batches[size] = batches.get(size, 0) + 1
     mean = {size: count / REPLAYS for size, count in sorted(batches.items())}
@@ -82,6 +79,7 @@ class _Played:
         self._times = {each.batch: (each.samples_us, each.after_idle_us) for each in times.service}
         self._sizes = sorted(self._times)
         self._span_us, self._begin = times.span_us, begin
+        self.overheads = times.overheads
 
     def us(self, size: int, at_us: float, *, after_idle: bool) -> float:
         """How long a batch of so many takes that starts then."""
@@ -96,9 +94,9 @@ def _served(
     played: _Played,
     max_batch: int,
     max_wait_us: float,
-    overheads: Overheads,
 ) -> Iterator[tuple[int, list[float]]]:
     """The size of each batch, and the latencies of its requests."""
+    overheads = played.overheads
     first, free_us, count = 0, -math.inf, len(arrivals_us)
     while first < count:
         full = first + max_batch - 1

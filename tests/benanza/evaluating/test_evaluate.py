@@ -1,5 +1,6 @@
 """A small model under load, in LoadGen's four scenarios."""
 
+import gc
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ pytest.importorskip("mlperf_loadgen")
 from benanza.evaluating import evaluate as module
 from benanza.evaluating.beside import beside
 from benanza.evaluating.evaluate import evaluated
+from benanza.evaluating.pipeline import Answered, Pipeline
 from benanza.evaluating.request import EvaluationRequest, Scenario
 from benanza.evaluating.results import Evaluation, MeasuredLoad, Tried
 from benanza.evaluating.samples import SampleSource
@@ -65,6 +67,24 @@ def test_a_single_stream_is_valid(model: str) -> None:
     whole_us = measured.issuing_us + measured.queueing.mean_us + measured.computing.mean_us
     assert measured.latency.mean_us == pytest.approx(whole_us)
     assert [times.batch for times in found.service] == [1]
+
+
+def test_python_collects_nothing_old_during_a_run(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A look at all objects of a framework's modules stopped the server for 0.2 s."""
+    kept: list[int] = []
+    answer = Pipeline.answer
+
+    def answered(pipeline: Pipeline, indices: Sequence[int]) -> Answered:
+        kept.append(gc.get_freeze_count())
+        return answer(pipeline, indices)
+
+    monkeypatch.setattr(Pipeline, "answer", answered)
+    gc.unfreeze()
+    run(model, "offline")
+    assert kept[-1] > len(gc.get_objects()) / 2
+    assert gc.get_freeze_count() == 0
 
 
 def test_requests_of_several_samples_and_all_at_once_are_valid(model: str) -> None:

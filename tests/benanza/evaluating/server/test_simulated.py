@@ -96,7 +96,8 @@ def test_a_batch_that_nothing_ran_before_takes_as_long_as_after_a_pause() -> Non
 
 def test_what_is_beside_the_model_is_part_of_a_latency() -> None:
     beside = Overheads(issuing_us=7.0, starting_us=5.0, between_us=2.0)
-    found = simulate(np.array([0.0, 20.0, 300.0]), of_one([100.0], [100.0]), 1, 0.0, beside)
+    times = of_one([100.0], [100.0])._replace(overheads=beside)
+    found = simulate(np.array([0.0, 20.0, 300.0]), times, max_batch=1, max_wait_us=0.0)
     # From 5 to 105; from 107 to 207, as it waits; for the last one nothing does.
     assert found.latency.mean_us == pytest.approx((105.0 + 187.0 + 105.0) / 3 + 7.0)
 
@@ -133,13 +134,18 @@ def test_times_under_load_tell_batches_in_a_row_from_those_after_a_pause() -> No
             answered([begin + 200, begin + 210], begin + 215, begin + 335),
             answered([begin + 250], begin + 336, begin + 427),
         ]
-    alone = [constant(1, 50.0), constant(2, 70.0)]
+    beside = Overheads(issuing_us=7.0, starting_us=5.0, between_us=2.0)
+    alone = times_alone([constant(1, 50.0), constant(2, 70.0)], beside)
     found = times_under_load([run, run], alone, max_batch=2, max_wait_us=50.0)
     one, two = found.service
     assert (set(one.after_idle_us), set(one.samples_us)) == ({100.0}, {91.0})
     assert set(two.after_idle_us) == {120.0}
     assert two.samples_us == (70.0,)  # none ran so
     assert found.span_us == 2 * (1_000 * (LEAST - 1) + 427 - 60)
+    # The first starts 10 µs late, the second 5, and the third 1 after the one before it.
+    assert found.overheads == Overheads(issuing_us=7.0, starting_us=7.5, between_us=1.0)
+    few = times_under_load([run[:3]], alone, max_batch=2, max_wait_us=50.0)
+    assert few.overheads == beside
 
 
 def test_a_server_that_answers_at_once_shows_what_is_beside_the_model() -> None:

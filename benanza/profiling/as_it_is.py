@@ -63,7 +63,7 @@ def _add_readers_of_constants(
 ) -> None:
     """Adds what reads weights that the file lacks, and is no layer as it reads constants alone."""
     maker = Layers(graph, opset_imports(file), limits)
-    lacking = {tensor.name for tensor in file.graph.initializer if _lacks(tensor)}
+    lacking = {tensor.name for tensor in file.graph.initializer if lacks(tensor)}
     live = {name for node in graph.nodes for name in node.outputs}
     for proto in file.graph.node:
         if not lacking.isdisjoint(proto.input) and live.isdisjoint(proto.output):
@@ -72,14 +72,15 @@ def _add_readers_of_constants(
                 readers.add(layer, proto.input)
 
 
-def _lacks(tensor: TensorProto) -> bool:
+def lacks(tensor: TensorProto) -> bool:
+    """Whether a file has a weight's shape and type only."""
     return bool(tensor.data_location == TensorProto.EXTERNAL)
 
 
 def _fill(graph: GraphProto, readers: Readers) -> None:
     """Makes up what nodes lack, in attributes and in bodies."""
     for name, tensor in _within_nodes(graph):
-        if _lacks(tensor):
+        if lacks(tensor):
             made = readers.weight(name, _dtype(tensor), tuple(tensor.dims))
             tensor.CopyFrom(numpy_helper.from_array(made, tensor.name))
 
@@ -105,7 +106,7 @@ def _external_weights(
     for tensor in graph.initializer:
         name, dtype, shape = tensor.name, _dtype(tensor), tuple(tensor.dims)
         many = tensor.name not in deciding and prod(shape) > FEW_ELEMENTS
-        if _lacks(tensor):
+        if lacks(tensor):
             array = readers.weight(name, dtype, shape)
         elif many and dtype in BITS:
             array = numpy_helper.to_array(tensor)

@@ -1,4 +1,4 @@
-"""A whole model as a framework runs it: the file as it is, with random inputs.
+"""A whole model as a framework runs it: with random inputs, and as its file is wherever that runs.
 
 Its nodes are named by the positions of the layers that they compute, so that a framework's calls
 can be joined to these.
@@ -6,14 +6,15 @@ can be joined to these.
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from onnx import GraphProto, ModelProto, NodeProto
 
-from benanza.profiling.as_it_is import as_it_is
+from benanza.profiling.as_it_is import as_it_is, lacks
 from benanza.profiling.from_layers import from_layers, is_light
 from benanza.profiling.made_up import Readers
-from benanza.pytorch.metadata import origins_in, properties
+from benanza.pytorch.metadata import MODEL, origins_in, properties
 from benanza_ingest.errors import ModelError
 from benanza_ingest.extract import Wired, wired
 from benanza_ingest.limits import Limits
@@ -72,9 +73,9 @@ def whole_model(
     `extract`, whose layers have the same positions.
 
     Layers that are skipped there are in it, too. Only a file of fixed size that is asked for at
-    another batch size, and one without weights, is made anew, of its layers. Raises `ModelError` as
-    `extract` does, for inputs that can't be made up, and, if it is made of layers, for one that had
-    to be skipped.
+    another batch size, one without weights, and one that `benanza export` wrote, is made anew, of
+    its layers. Raises `ModelError` as `extract` does, for inputs that can't be made up, and, if it
+    has to be made of layers, for one that had to be skipped.
     """
     try:
         return _whole(content, batch, dims or {}, limits or Limits())
@@ -94,13 +95,13 @@ def _whole(
             readers.add(extracted.layer, node.inputs)
     file = decode(content)
     metadata, origins = properties(file), origins_in(file)
-    whole = all(layer.layer is not None for layer in wired_model.wiring.layers)
-    if wired_model.binding.own is None and not (whole and is_light(file, wired_model)):
+    made = _from_layers(file, wired_model)
+    if made is not None:
+        proto, weights = made
+    else:
         proto = inlined(file, limits)
         bind(proto, batch, {**dims, **wired_model.binding.implied})
         weights = as_it_is(proto, wired_model, readers, limits)
-    else:
-        proto, weights = from_layers(file, wired_model)
     written: dict[str, set[int]] = {}
     for position, node in enumerate(nodes):
         for name in filter(None, (*node.outputs, node.part_of)):
@@ -119,6 +120,25 @@ def _whole(
         metadata=metadata,
         origins=tuple(origins.get(node.outputs[0], "") for node in nodes),
     )
+
+
+def _from_layers(file: ModelProto, wired_model: Wired) -> tuple[ModelProto, Arrays] | None:
+    """The model made anew, of its layers, if it has to be; `None` if the file runs as it is.
+
+    `benanza export` writes what PyTorch's exporter found, without weights. That isn't optimised:
+    ONNX Runtime would convert numbers to the type of a tensor at each run, and fuse nothing that
+    reads them.
+    """
+    if wired_model.binding.own is not None:
+        return from_layers(file, wired_model)
+    if any(layer.layer is None for layer in wired_model.wiring.layers):
+        return None
+    if is_light(file, wired_model):
+        return from_layers(file, wired_model)
+    if MODEL in properties(file) and any(lacks(tensor) for tensor in file.graph.initializer):
+        with suppress(ModelError):  # of a state in a form of its own, say
+            return from_layers(file, wired_model)
+    return None
 
 
 def _inputs(wired_model: Wired, readers: Readers) -> Arrays:

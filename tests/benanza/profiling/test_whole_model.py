@@ -3,7 +3,7 @@
 import numpy as np
 import onnxruntime as ort
 import pytest
-from onnx import numpy_helper
+from onnx import TensorProto, numpy_helper
 
 from benanza.profiling.made_up import Readers
 from benanza.profiling.whole_model import WholeModel, positions_in, whole_model
@@ -203,6 +203,57 @@ def test_a_light_model_has_weights_made_up_in_place_of_those_that_are_all_the_sa
     model = whole_model(content(text))
     assert named(model) == [("MatMul", (0,))]
     assert len(np.unique(model.weights["w"])) > 100
+
+
+def lacking(name: str, *shape: int) -> TensorProto:
+    return TensorProto(
+        name=name, data_type=TensorProto.FLOAT, dims=shape, data_location=TensorProto.EXTERNAL
+    )
+
+
+EXPORTED = """
+g (float[1, 8] x) => (float[1, 8] y) <float two = {2.0}> {
+    factor = CastLike(two, x)
+    product = MatMul(x, w)
+    y = Mul(product, factor)
+}
+"""
+
+
+@pytest.mark.parametrize("marked", [True, False])
+@pytest.mark.parametrize("with_weights", [True, False])
+def test_an_export_without_weights_is_made_of_its_layers(
+    *, marked: bool, with_weights: bool
+) -> None:
+    """ONNX Runtime converted numbers at each run of what `benanza export` wrote."""
+    file = proto(EXPORTED)
+    file.graph.initializer.append(
+        numpy_helper.from_array(np.eye(8, dtype=np.float32), "w")
+        if with_weights
+        else lacking("w", 8, 8)
+    )
+    if marked:
+        file.metadata_props.add(key=MODEL, value="resnet50")
+    model = whole_model(file.SerializeToString())
+    converts = "CastLike" in [node.op_type for node in model.proto.graph.node]
+    assert converts == (with_weights or not marked)
+    (found,) = results(model)
+    if with_weights:
+        np.testing.assert_array_equal(found, 2 * model.inputs["x"])
+
+
+def test_an_export_with_a_state_in_a_form_of_its_own_runs_as_it_is() -> None:
+    text = """
+    g (float[2,1,64] q, float[2,4,9,16] k, float[2,4,9,16] v)
+        => (float[2,1,64] y, float[2,4,10,16] c, float[2,4,10,16] d) {
+        a = Add(q, w)
+        y, c, d = com.microsoft.MultiHeadAttention<num_heads = 4>(a, a, a, , , , k, v)
+    }
+    """
+    file = proto(text, 21, {"com.microsoft": 1})
+    file.graph.initializer.append(lacking("w", 64))
+    file.metadata_props.add(key=MODEL, value="resnet50")
+    assert len(whole_model(file.SerializeToString()).proto.graph.node) == 2
 
 
 @pytest.mark.parametrize(

@@ -153,11 +153,10 @@ class CapturedCall:
     def __init__(self, prepared: Prepared, inputs: Sequence[Array]) -> None:
         """For inputs of the same shapes and types as these. Raises what PyTorch does."""
         self._prepared = prepared  # a graph reads the model's weights, and doesn't keep them
-        self._sent = [_page_locked(torch.from_numpy(array)) for array in inputs]
-        self._given = [
-            torch.empty_like(sent, device=place.device)
-            for sent, place in zip(self._sent, prepared.inputs, strict=True)
-        ]
+        tensors = [torch.from_numpy(array) for array in inputs]
+        self._sent = [_page_locked(tensor) for tensor in tensors]
+        # The first calls read them: what memory happens to hold may be no index of a table.
+        self._given = [tensor.to(prepared.device, copy=True) for tensor in tensors]
         first_calls(self._run, prepared.device)
         self._graph, self._results = captured(self._run, 1)
         self._received = [_page_locked(result) for result in self._results]

@@ -192,6 +192,27 @@ def test_a_captured_call_keeps_the_model_whose_weights_its_graph_reads(
     del call
 
 
+def test_the_first_calls_of_a_captured_call_have_its_inputs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What memory happened to hold was read as indices of a table."""
+    monkeypatch.setattr(module, "captured", lambda run, calls: (None, run()))
+    eager = TorchConfiguration(nhwc=False, compiled=False)
+    indices = np.array([[4, 2]])
+    prepared = Prepared(
+        eager,
+        torch.nn.Embedding(5, 3),
+        [torch.zeros(1, 2, dtype=torch.int64)],
+        "cpu",
+        torch.float32,
+    )
+    read: list[list[int]] = []
+    prepared.model.register_forward_hook(lambda _, given, __: read.append(given[0].tolist()))
+    CapturedCall(prepared, [indices])
+    assert read
+    assert all(each == indices.tolist() for each in read)
+
+
 @pytest.mark.gpu
 @pytest.mark.skipif(not nvidia.gpu().name, reason="needs an NVIDIA GPU")
 @pytest.mark.parametrize("name", ["CUDA graph", "compiled, channels last"])

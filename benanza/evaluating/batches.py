@@ -1,6 +1,6 @@
 """A model that is loaded at several batch sizes, and how samples become batches of it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,11 +21,21 @@ class LoadedModel(NamedTuple):
 class BatchedModel:
     """A model at ascending batch sizes, of which the first is of one sample.
 
-    A batch of a size between two runs at the larger one, filled up with its last sample.
+    A batch of a size between two runs at the larger one, filled up with its last sample. Batches
+    are put together in memory that is used again, of the kind that `memory_like` gives. One runs at
+    a time.
     """
 
-    def __init__(self, loaded: Sequence[LoadedModel]) -> None:
+    def __init__(
+        self,
+        loaded: Sequence[LoadedModel],
+        memory_like: Callable[[Array], Array] = np.empty_like,
+    ) -> None:
         self._loaded = tuple(loaded)
+        self._memory = {
+            each.batch: {name: memory_like(array) for name, array in each.inputs.items()}
+            for each in loaded[1:]
+        }
         single = loaded[0].inputs
         self._axes = {
             each.batch: {name: _axis(single[name], array) for name, array in each.inputs.items()}
@@ -47,10 +57,11 @@ class BatchedModel:
         if loaded.batch == 1:
             return [list(loaded.session(samples[0]))]
         filled = [*samples, *[samples[-1]] * (loaded.batch - len(samples))]
+        memory = self._memory[loaded.batch]
         inputs = {
             name: filled[0][name]
             if axis is None
-            else np.concatenate([sample[name] for sample in filled], axis)
+            else np.concatenate([sample[name] for sample in filled], axis, out=memory[name])
             for name, axis in self._axes[loaded.batch].items()
         }
         outputs = loaded.session(inputs)

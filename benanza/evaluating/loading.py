@@ -41,6 +41,7 @@ def load_sizes(
     Raises `BenanzaError` where it can't be run at batch size 1.
     """
     loaded: list[LoadedModel] = []
+    not_batched = ""
     for size in sizes:
         try:
             model = whole_model(content, size, dims, limits)
@@ -48,6 +49,8 @@ def load_sizes(
         except BenanzaError as error:
             if not loaded:
                 raise
-            return LoadedSizes(BatchedModel(loaded), f"not at batch size {size}: {error}")
+            return LoadedSizes(
+                BatchedModel(loaded, framework.memory_like), f"not at batch size {size}: {error}"
+            )
         loaded.append(LoadedModel(size, session, model.inputs))
-    return LoadedSizes(BatchedModel(loaded), "")
+    return LoadedSizes(BatchedModel(loaded, framework.memory_like), not_batched)

@@ -36,7 +36,8 @@ def loaded_at(
                 size, framework.load(model, specified.precision, configuration), model.inputs
             )
             for size, model in zip(sizes, models, strict=True)
-        ]
+        ],
+        framework.memory_like,
     )
 
 

@@ -15,6 +15,8 @@ from contextlib import AbstractContextManager
 from importlib.metadata import EntryPoint, entry_points
 from typing import NamedTuple
 
+import numpy as np
+
 from benanza.profiling.whole_model import Arrays, WholeModel
 from benanza_backbone.errors import BenanzaError
 from benanza_runner.arrays import Array
@@ -107,6 +109,12 @@ class Framework(ABC):
         """Prepares the model once, to answer requests. Raises `BenanzaError`, of one line, where it
         can't be run so.
         """
+
+    def memory_like(self, array: Array) -> Array:
+        """Memory on the host for inputs of this shape and type, from which the device reads them
+        soonest.
+        """
+        return np.empty_like(array)
 
     def observe(
         self, model: WholeModel, precision: Precision, configuration: Configuration, *, gpu: bool

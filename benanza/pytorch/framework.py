@@ -28,10 +28,12 @@ from benanza.pytorch.prepared import (
     TorchConfiguration,
     captured,
     first_calls,
+    page_locked,
     set_precision,
 )
 from benanza_backbone.errors import BenanzaError
 from benanza_runner import nvidia
+from benanza_runner.arrays import Array
 from benanza_runner.cpu import available_cores, cpu_name
 from benanza_runner.machine_load import machine_load
 from benanza_runner.measuring.busy import as_environment, busy_between
@@ -142,6 +144,11 @@ class PyTorchFramework(Framework):
         except Exception as error:  # PyTorch's errors share no narrower base
             raise BenanzaError(_reason(error)) from error
         return lambda inputs: answer([inputs[name] for name in names])
+
+    def memory_like(self, array: Array) -> Array:
+        """Page-locked on a GPU."""
+        memory: Array = page_locked(torch.from_numpy(array)).numpy()
+        return memory
 
     @contextmanager
     def observe(

@@ -83,7 +83,7 @@ def _looked(
     with framework.observe(model, precision, configuration, gpu=level == "kernels") as observed:
         loaded = LoadedModel(batch, observed.run, model.inputs)
         sizes = [loaded] if batch == 1 else [pipeline.model.at(1), loaded]
-        observing = Pipeline(BatchedModel(sizes), pipeline.source)
+        observing = Pipeline(BatchedModel(sizes, framework.memory_like), pipeline.source)
         observing.load([0])
         answered = _answers(observing, indices, REQUESTS)
         runs = observed.runs()[FIRST_REQUESTS:]

@@ -108,3 +108,27 @@ def test_each_sample_has_its_own_result(answers: Answers) -> None:
     for index, (output,) in system.results.items():
         np.testing.assert_array_equal(output, 2 * np.roll(np.arange(3.0)[None], index))
     assert len(system.results) == 7
+
+
+def test_batches_are_put_together_in_the_memory_of_the_framework() -> None:
+    given: list[Array] = []
+
+    def memory_like(array: Array) -> Array:
+        given.append(np.empty_like(array))
+        return given[-1]
+
+    read: list[Array] = []
+
+    def session(inputs: Arrays) -> list[Array]:
+        read.append(inputs["x"])
+        return doubling(inputs)
+
+    loaded = [LoadedModel(size, session, {"x": np.zeros((size, 3), np.float32)}) for size in (1, 4)]
+    model = BatchedModel(loaded, memory_like)
+    ones, twos = ({"x": np.full((1, 3), value, np.float32)} for value in (1, 2))
+    first = model.run([ones, twos, twos])
+    second = model.run([twos, twos])
+    assert [array.shape for array in given] == [(4, 3)]
+    assert all(array is given[0] for array in read)
+    assert [float(output[0, 0]) for (output,) in first] == [2, 4, 4]
+    assert [float(output[0, 0]) for (output,) in second] == [4, 4]

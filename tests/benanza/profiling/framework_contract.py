@@ -76,6 +76,16 @@ class FrameworkContract(ABC):
         assert system.libraries[system.runtime]
         assert system == framework.system()
 
+    def test_a_session_takes_inputs_in_memory_of_the_framework(
+        self, framework: Framework, model: WholeModel, session: Session
+    ) -> None:
+        placed = {name: framework.memory_like(array) for name, array in model.inputs.items()}
+        for name, array in model.inputs.items():
+            assert (placed[name].shape, placed[name].dtype) == (array.shape, array.dtype)
+            np.copyto(placed[name], array)
+        for there, here in zip(session(placed), session(model.inputs), strict=True):
+            np.testing.assert_array_equal(there, here)
+
     def test_configurations_have_names_of_their_own(self, framework: Framework) -> None:
         found = framework.configurations()
         assert found

@@ -222,7 +222,36 @@ def test_a_captured_model_answers_for_other_inputs_as_an_eager_one(
     eager, captured = (
         pytorch.load(tiny, "fp32", configuration_named(pytorch, each)) for each in ("eager", name)
     )
-    for shift in (0, 1, 2):
-        inputs = {key: np.roll(array, shift) for key, array in tiny.inputs.items()}
-        for expected, found in zip(eager(inputs), captured(inputs), strict=True):
-            np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
+    shifted = [
+        {key: np.roll(array, shift) for key, array in tiny.inputs.items()} for shift in (0, 1, 2)
+    ]
+    found = [captured(inputs) for inputs in shifted]
+    for inputs, results in zip(shifted, found, strict=True):
+        locked = {key: pytorch.memory_like(array) for key, array in inputs.items()}
+        for key, array in inputs.items():
+            np.copyto(locked[key], array)
+        again = captured(locked)
+        for expected, result, repeated in zip(eager(inputs), results, again, strict=True):
+            np.testing.assert_allclose(result, expected, rtol=1e-3, atol=1e-4)
+            np.testing.assert_array_equal(repeated, result)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not nvidia.gpu().name, reason="needs an NVIDIA GPU")
+def test_no_model_that_is_captured_takes_a_stream_of_its_own(
+    pytorch: PyTorchFramework, tiny: WholeModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a few more streams in use, kernels of all graphs started later."""
+    configuration = configuration_named(pytorch, "CUDA graph")
+    pytorch.load(tiny, "fp32", configuration)
+    made: list[object] = []
+
+    class Counted(torch.cuda.Stream):  # type: ignore[misc]
+        def __new__(cls, *args: object, **keywords: object) -> "Counted":
+            if "stream_id" not in keywords:  # else it stands for one that there is
+                made.append(args)
+            return super().__new__(cls, *args, **keywords)  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(torch.cuda, "Stream", Counted)
+    pytorch.load(tiny, "fp32", configuration)
+    assert not made

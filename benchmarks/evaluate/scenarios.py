@@ -130,6 +130,7 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--duration", type=float, default=10.0)
     parser.add_argument("--streams", type=int, default=8)
+    parser.add_argument("--limit-ms", type=float, help="of servers; by default their own")
     given = parser.parse_args()
     decoder = msgspec.json.Decoder(LoadedRun)
     done = [
@@ -153,6 +154,7 @@ def main() -> None:
             scenario=scenario,
             duration_s=given.duration,
             streams=given.streams,
+            limit_us=1_000 * given.limit_ms if given.limit_ms else None,
         )
         done.append(run(request, number, given.data))
         with given.results.open("ab") as file:

@@ -51,10 +51,12 @@ class TestAvailableCores:
 
     def test_threads_of_one_core_count_once(self) -> None:
         assert cpu.available_cores() == 4
+        assert cpu.processors_of_cores() == (0, 1, 2, 3)
 
     def test_affinity(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.allow(monkeypatch, {0, 4, 5})
         assert cpu.available_cores() == 2
+        assert cpu.processors_of_cores() == (0, 5)
 
     @pytest.mark.parametrize(
         ("quota", "cores"),

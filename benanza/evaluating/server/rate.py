@@ -7,8 +7,9 @@ from benanza.evaluating.results import Tried
 STEPS = 6
 """Halvings: what is found is within a 64th of the capacity of what a longer search would find."""
 
-CONFIRMED_BY = 4
-"""So many lower rates are tried where a longer run doesn't confirm what short ones found."""
+CONFIRMED_BY = 6
+"""So many rates are tried in runs of the whole duration, until one confirms what short ones found.
+"""
 
 
 def greatest_rate(
@@ -28,7 +29,9 @@ def greatest_rate(
 
 
 def lower_rates(rate_per_s: float, capacity_per_s: float) -> list[float]:
-    """The rate itself, and lower ones to fall back to, a step of the bisection each."""
+    """The rate itself, and lower ones to fall back to: by 1, 3, 7, 15 and 31 steps of the
+    bisection, since latency may hardly depend on the rate.
+    """
     step = capacity_per_s / 2**STEPS
-    rates = (rate_per_s - number * step for number in range(CONFIRMED_BY))
+    rates = (rate_per_s - (2**number - 1) * step for number in range(CONFIRMED_BY))
     return [rate for rate in rates if rate > 0]

@@ -29,10 +29,18 @@ def cpu_name() -> str:
 
 def available_cores() -> int:
     """How many physical cores this process may use, within its affinity and its control group."""
+    cores = len(processors_of_cores()) or psutil.cpu_count(logical=False) or 1
+    return max(1, min(cores, _quota_cores(QUOTA)))
+
+
+def processors_of_cores() -> tuple[int, ...]:
+    """The first processor of each physical core that this process may use, within its affinity;
+    none where the operating system doesn't say.
+    """
     if not hasattr(os, "sched_getaffinity"):
-        return psutil.cpu_count(logical=False) or 1
-    cores = {_core_of(cpu) for cpu in os.sched_getaffinity(0)}
-    return max(1, min(len(cores), _quota_cores(QUOTA)))
+        return ()
+    first = {_core_of(cpu): cpu for cpu in sorted(os.sched_getaffinity(0), reverse=True)}
+    return tuple(sorted(first.values()))
 
 
 def _core_of(cpu: int) -> str:

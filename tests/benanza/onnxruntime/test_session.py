@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from benanza.onnxruntime import session as module
 from benanza.onnxruntime.options import ON_CPU
-from benanza.onnxruntime.session import called, in_type, options_of
+from benanza.onnxruntime.session import called, in_type, options_of, taking_turns
+from benanza_runner.cpu import available_cores
 from tests.benanza.profiling.framework_contract import small_model
 
 
@@ -23,3 +25,29 @@ def test_a_model_in_half_precision_gives_nearly_the_same() -> None:
 def test_other_precisions_leave_the_model_as_it_is() -> None:
     model = small_model()
     assert in_type(model, "tf32") is model
+
+
+AFFINITIES = "session.intra_op_thread_affinities"
+
+
+@pytest.mark.parametrize(("threads", "affinities"), [(3, "3;6"), (2, "3"), (1, None)])
+def test_each_thread_but_the_callers_has_a_core_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, threads: int, affinities: str | None
+) -> None:
+    """Threads that slept woke on the caller's core, so that a request took three times as long."""
+    monkeypatch.setattr(module, "processors_of_cores", lambda: (0, 2, 5))
+    options = taking_turns(options_of(small_model(), ON_CPU[0], threads))
+    if affinities is None:
+        with pytest.raises(RuntimeError):
+            options.get_session_config_entry(AFFINITIES)
+    else:
+        assert options.get_session_config_entry(AFFINITIES) == affinities
+
+
+@pytest.mark.integration
+def test_a_session_that_takes_turns_runs_with_all_cores() -> None:
+    model = small_model()
+    options = taking_turns(options_of(model, ON_CPU[0], available_cores()))
+    expected = called(model, ON_CPU[0], "fp32", options_of(model, ON_CPU[0], 1), on_gpu=False)
+    found = called(model, ON_CPU[0], "fp32", options, on_gpu=False)
+    np.testing.assert_allclose(found.run()[0], expected.run()[0], rtol=1e-4, atol=1e-5)

@@ -241,7 +241,7 @@ def test_a_captured_model_answers_for_other_inputs_as_an_eager_one(
 def test_no_model_that_is_captured_takes_a_stream_of_its_own(
     pytorch: PyTorchFramework, tiny: WholeModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a few more streams in use, kernels of all graphs started later."""
+    """With a third stream in use, kernels of all graphs started later."""
     configuration = configuration_named(pytorch, "CUDA graph")
     pytorch.load(tiny, "fp32", configuration)
     made: list[object] = []

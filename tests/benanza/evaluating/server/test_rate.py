@@ -20,6 +20,7 @@ def test_it_finds_the_greatest_rate_to_a_step(most: float) -> None:
     assert found == max((each.rate_per_s for each in tried if each.valid), default=0.0)
 
 
-def test_what_a_longer_run_refuses_is_tried_a_step_lower() -> None:
-    assert lower_rates(30.0, CAPACITY) == [30.0, 20.0, 10.0]
+def test_what_a_longer_run_refuses_is_tried_lower_in_growing_steps() -> None:
+    assert lower_rates(320.0, CAPACITY) == [320.0, 310.0, 290.0, 250.0, 170.0, 10.0]
+    assert lower_rates(30.0, CAPACITY) == [30.0, 20.0]
     assert lower_rates(0.0, CAPACITY) == []

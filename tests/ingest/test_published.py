@@ -16,7 +16,7 @@ from tests.ingest.reading.model_server import MODEL
 LIMITS = Limits(model_bytes=1000)
 
 
-def event(content: bytes, of: bytes = MODEL, **changes: Any) -> ModelPublished:
+def event(content: bytes | None, of: bytes = MODEL, **changes: Any) -> ModelPublished:
     """A model that was published with this content, of a file."""
     sha256 = hashlib.sha256(of).hexdigest()
     published = ModelPublished(
@@ -38,6 +38,12 @@ def test_content_with_and_without_compression() -> None:
     assert content_of(event(lzma.compress(MODEL)), LIMITS) == MODEL
     assert content_of(event(lzma.compress(MODEL, preset=9)), LIMITS) == MODEL
     assert content_of(event(MODEL, content_encoding=""), LIMITS) == MODEL
+
+
+def test_an_event_without_a_file_says_what_it_lacks() -> None:
+    """It was told that `.` is a folder."""
+    with pytest.raises(ModelError, match=r"m was published without its file; publish it again"):
+        content_of(event(None), LIMITS)
 
 
 def test_the_checksum_is_that_of_the_file_itself() -> None:

@@ -39,6 +39,11 @@ def content_of(
     limits allow, or if its SHA-256 is another one.
     """
     if published.content is None:
+        if not published.uri:
+            raise ModelError(
+                f"{published.name} was published without its file; publish it again with the "
+                "file's address (uri), or the file itself (content)"
+            )
         try:
             return fetch(published.uri, limits, published.sha256).content
         except UnfetchedError as error:

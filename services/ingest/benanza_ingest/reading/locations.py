@@ -36,6 +36,8 @@ def location_of(asked: str) -> Location:
 
     Raises `ModelError` for any other text.
     """
+    if not asked:
+        raise ModelError("the model's name is empty; give a path, an address or zoo:NAME")
     if any(ord(character) < ord(" ") for character in asked):
         raise ModelError(f"{asked!r} is no path and no address: it holds control characters")
     if asked.startswith((PREFIX, "http:", "https:", "s3:")) and not _is_text(asked):

@@ -4,6 +4,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from benanza.errors import about
 from benanza.results.inspect import InspectedGroup, InspectedLayer, Inspection, SkippedLayer
 from benanza_ingest.core import model_id
@@ -92,7 +94,13 @@ def _layer(index: int, layer: ExtractedLayer) -> InspectedLayer:
 
 
 def _plain(value: AttributeValue) -> Any:
-    """An attribute as JSON can hold it: it has no infinity."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
+    """An attribute as JSON can hold it, which has no infinity. One of float32, as ONNX's are, is
+    the shortest number that rounds to it: 1e-05.
+    """
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return str(value)
+        with np.errstate(over="ignore"):
+            single = np.float32(value)
+        return float(str(single)) if float(single) == value else value
     return [_plain(item) for item in value] if isinstance(value, tuple) else value

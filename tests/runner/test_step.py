@@ -8,7 +8,7 @@ import pytest
 
 from benanza.installation.embedded import drain
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log.event_log import EventLog, Record
+from benanza_backbone.event_log.event_log import EventLog, Partition
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_backbone.telemetry import REGISTRY
 from benanza_dedupe.step import dedupe_step
@@ -238,11 +238,11 @@ def test_a_log_that_is_away_is_no_fault_of_the_job(log: EventLog) -> None:
     with dedupe_step(log, clock) as step:
         drain(step)
 
-    def away(*arguments: object) -> list[Record]:
+    def away(*arguments: object) -> dict[Partition, int]:
         raise BenanzaError("no broker answers")
 
     with runner_step(log, FakeRuntime(), "fp32", clock) as step, pytest.MonkeyPatch.context() as p:
-        p.setattr(log, "read", away)
+        p.setattr(log, "end_offsets", away)
         with pytest.raises(BenanzaError, match="no broker answers"):
             step.turn(limit=1)
     assert written(log, DEAD_LETTERS) == []

@@ -1,6 +1,8 @@
 """Which evaluations a system has done, and which agents have begun with the others."""
 
-from benanza_backbone.event_log.event_log import READ_AT_ONCE, EventLog
+from collections import defaultdict
+
+from benanza_backbone.event_log.event_log import READ_AT_ONCE, EventLog, Partition
 from benanza_schemas.codec import DecodeError, decode
 from benanza_schemas.events import EvaluationTaken, ModelEvaluated
 from benanza_schemas.topics import EVALUATED
@@ -12,7 +14,7 @@ class KnownEvaluations:
     def __init__(self, log: EventLog, system_id: str) -> None:
         self._log = log
         self._system_id = system_id
-        self._offsets = dict.fromkeys(log.end_offsets(EVALUATED), 0)
+        self._offsets: dict[Partition, int] = defaultdict(int)  # a topic may get more partitions
         self._done: set[str] = set()
         self._takers: dict[str, dict[str, str]] = {}
 

@@ -4,6 +4,7 @@ A layer may get another job, which asks for it again: because it failed (`benanz
 the machine was busy, or because somebody wants it so (`benanza run --again`).
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 import msgspec
@@ -35,7 +36,7 @@ class MeasuredLayers:
         self._log = log
         self._system_id = system_id
         self._precision = precision
-        self._offsets = dict.fromkeys(log.end_offsets(RESULTS), 0)
+        self._offsets: dict[Partition, int] = defaultdict(int)  # a topic may get more partitions
         self._results: dict[str, tuple[str, ...]] = {}
         self._in_fp32: dict[str, tuple[Partition, int, str]] = {}
         """Where the result is, and the recording that it came in."""
@@ -48,8 +49,10 @@ class MeasuredLayers:
 
         Raises `BenanzaError` if the log can't be reached.
         """
-        for partition in self._offsets:
-            while records := self._log.read(partition, self._offsets[partition], READ_AT_ONCE):
+        for partition, end in self._log.end_offsets(RESULTS).items():
+            while self._offsets[partition] < end and (
+                records := self._log.read(partition, self._offsets[partition], READ_AT_ONCE)
+            ):
                 for record in records:
                     self._take(record, partition)
                 self._offsets[partition] = records[-1].offset + 1

@@ -32,14 +32,18 @@ class BatchedModel:
         memory_like: Callable[[Array], Array] = np.empty_like,
     ) -> None:
         self._loaded = tuple(loaded)
-        self._memory = {
-            each.batch: {name: memory_like(array) for name, array in each.inputs.items()}
-            for each in loaded[1:]
-        }
         single = loaded[0].inputs
         self._axes = {
             each.batch: {name: _axis(single[name], array) for name, array in each.inputs.items()}
             for each in loaded
+        }
+        self._memory = {
+            each.batch: {
+                name: memory_like(array)
+                for name, array in each.inputs.items()
+                if self._axes[each.batch][name] is not None
+            }
+            for each in loaded[1:]
         }
 
     @property
@@ -65,7 +69,7 @@ class BatchedModel:
             for name, axis in self._axes[loaded.batch].items()
         }
         outputs = loaded.session(inputs)
-        split = [_split(output, loaded.batch) for output in outputs]
+        split = [_split(_kept(output, memory), loaded.batch) for output in outputs]
         return [[parts[number] for parts in split] for number in range(len(samples))]
 
 
@@ -73,6 +77,12 @@ def _axis(single: Array, batch: Array) -> int | None:
     """The axis along which a batch is longer than a sample; `None` if it isn't."""
     differ = (axis for axis, of in enumerate(batch.shape) if of != single.shape[axis])
     return next(differ, None)
+
+
+def _kept(output: Array, memory: Arrays) -> Array:
+    """An output, copied if it may be a view of memory that the next batch is written to."""
+    viewed = any(np.may_share_memory(output, array) for array in memory.values())
+    return output.copy() if viewed else output
 
 
 def _split(output: Array, batch: int) -> list[Array]:

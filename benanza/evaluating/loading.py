@@ -49,8 +49,7 @@ def load_sizes(
         except BenanzaError as error:
             if not loaded:
                 raise
-            return LoadedSizes(
-                BatchedModel(loaded, framework.memory_like), f"not at batch size {size}: {error}"
-            )
+            not_batched = f"not at batch size {size}: {error}"
+            break
         loaded.append(LoadedModel(size, session, model.inputs))
     return LoadedSizes(BatchedModel(loaded, framework.memory_like), not_batched)

@@ -102,5 +102,6 @@ def _plain(value: AttributeValue) -> Any:
             return str(value)
         with np.errstate(over="ignore"):
             single = np.float32(value)
-        return float(str(single)) if float(single) == value else value
+        # Of large numbers NumPy writes zeros for what a float32 doesn't tell.
+        return value if value.is_integer() or float(single) != value else float(str(single))
     return [_plain(item) for item in value] if isinstance(value, tuple) else value

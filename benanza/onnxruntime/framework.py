@@ -141,7 +141,7 @@ class OnnxRuntimeFramework(Framework):
         with ExitStack() as opened:
             try:
                 typed = in_type(model, precision) if self._on_gpu else model
-                options = options_of(typed, configuration, self._threads)
+                options = taking_turns(options_of(typed, configuration, self._threads))
                 profiled = opened.enter_context(
                     profiled_session(typed, configuration, precision, options, on_gpu=self._on_gpu)
                 )

@@ -35,17 +35,20 @@ def options_of(model: WholeModel, configuration: Configuration, threads: int) ->
 
 
 def taking_turns(options: ort.SessionOptions) -> ort.SessionOptions:
-    """The options of a session whose threads sleep between its runs, each on a core of its own.
+    """The options of a session whose threads sleep between its runs, all but the caller's on a
+    core of its own.
 
     By default they wait for the next run in a loop for some milliseconds. Where sessions take
     turns, as those of several batch sizes do, they take processors from the one that runs. Threads
     that sleep without a core of their own may wake on that of the caller: on two cores squeezenet
     takes 10 ms instead of 3 after a pause of 15 ms. ONNX Runtime gives them one where nobody says
-    how many there are.
+    how many there are. Where a quota allows fewer threads than cores, they stay free: others on
+    the host would choose the same cores.
     """
     options.add_session_config_entry("session.force_spinning_stop", "1")
-    others = processors_of_cores()[1 : options.intra_op_num_threads]
-    if others:
+    processors = processors_of_cores()
+    if len(processors) == options.intra_op_num_threads > 1:
+        others = processors[1:]
         affinities = ";".join(str(processor + 1) for processor in others)  # it counts from 1
         options.add_session_config_entry("session.intra_op_thread_affinities", affinities)
     return options

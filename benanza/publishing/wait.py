@@ -159,7 +159,8 @@ def _settled(ask: Callable[[], dict[Asked, int]]) -> dict[Asked, int]:
 def _reasons(log: EventLog, since: Mapping[Partition, int]) -> dict[str, str]:
     """Why published models became dead letters since then, by the ids of their events."""
     reasons = {}
-    for partition, offset in since.items():
+    for partition in log.end_offsets(DEAD_LETTERS):
+        offset = since.get(partition, 0)  # the topic may have got more partitions
         while records := log.read(partition, offset, 100):
             offset = records[-1].offset + 1
             for record in records:

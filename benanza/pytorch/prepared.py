@@ -8,6 +8,7 @@ from contextlib import suppress
 from functools import cache
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch._inductor import config as inductor_config
 from torch._inductor.compile_fx import compile_fx
@@ -164,10 +165,10 @@ class CapturedCall:
     def results(self, inputs: Sequence[Array]) -> list[Array]:
         """As of `Prepared`. Inputs that are in page-locked memory aren't copied on the host."""
         for sent, given, array in zip(self._sent, self._given, inputs, strict=True):
-            tensor = torch.from_numpy(array)
-            if not tensor.is_pinned():
-                tensor = sent.copy_(tensor)
-            given.copy_(tensor, non_blocking=True)
+            if not is_page_locked(array):
+                np.copyto(sent.numpy(), array)
+                array = sent.numpy()
+            given.copy_(torch.from_numpy(array), non_blocking=True)
         self._graph.replay()
         received = [page_locked(result) for result in self._results]
         for to, result in zip(received, self._results, strict=True):
@@ -179,6 +180,14 @@ class CapturedCall:
         for place, given in zip(self._prepared.inputs, self._given, strict=True):
             place.copy_(given)
         return _results(self._prepared.run())
+
+
+def is_page_locked(array: Array) -> bool:
+    """Whether a GPU reads the array where it is. What PyTorch takes no view of isn't."""
+    if not (array.flags.carray and array.dtype.isnative):
+        return False
+    locked: bool = torch.from_numpy(array).is_pinned()
+    return locked
 
 
 def page_locked(tensor: Any) -> Any:

@@ -21,12 +21,11 @@ class KnownEvaluations:
     def catch_up(self) -> None:
         """Reads what came since the last call, from any agent of the system."""
         for partition, end in self._log.end_offsets(EVALUATED).items():
-            while self._offsets[partition] < end and (
-                records := self._log.read(partition, self._offsets[partition], READ_AT_ONCE)
-            ):
+            while (offset := self._offsets[partition]) < end:
+                records = self._log.read(partition, offset, READ_AT_ONCE)
                 for record in records:
                     self._take(record.value)
-                self._offsets[partition] = records[-1].offset + 1
+                self._offsets[partition] = records[-1].offset + 1 if records else end
 
     def has_done(self, evaluation_id: str) -> bool:
         """Whether there is a result."""

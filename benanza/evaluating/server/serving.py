@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import msgspec
 
@@ -18,7 +19,7 @@ from benanza.evaluating.results import (
     Tried,
 )
 from benanza.evaluating.server.overheads import overheads
-from benanza.evaluating.server.rate import greatest_rate, lower_rates
+from benanza.evaluating.server.rate import confirmed_rate, greatest_rate
 from benanza.evaluating.server.simulated import schedule_us, simulate
 from benanza.evaluating.server.under_load import PlayedTimes, times_alone, times_under_load
 from benanza.evaluating.under_test import AnsweredBatch, BatchingServer
@@ -47,7 +48,7 @@ def served(
     evaluation: Evaluation, pipeline: Pipeline
 ) -> tuple[Evaluation, Sequence[AnsweredBatch]]:
     """The evaluation, whose `service` is known, with what came of the server, and what that
-    answered in its last run.
+    answered in the run that counts.
     """
     request = evaluation.request
     service = evaluation.service
@@ -55,21 +56,24 @@ def served(
     server = Server(request, pipeline, limit_us)
     alone = times_alone(service, server.overheads())
     tried: list[Tried] = []
-    measured: MeasuredLoad | None = None
-    rate = request.rate_per_s or 0.0
-    capacity = max(times.per_s for times in service)
+    runs: dict[float, WholeRun] = {}
+
+    def whole(rate_per_s: float) -> Tried:
+        known = server.times_under_load(server.watched(rate_per_s, service), alone)
+        came = server.run(rate_per_s, request.duration_s)
+        runs[rate_per_s] = WholeRun(known, came, server.batches)
+        return _tried(rate_per_s, came, whole=True)
+
     if request.rate_per_s is not None:
-        times = server.times_under_load(server.watched(rate, service), alone)
-        measured = server.run(rate, request.duration_s)
+        rate = request.rate_per_s
+        whole(rate)
     else:
-        found, tried = greatest_rate(server.tried, capacity)
-        times = alone
-        for rate in lower_rates(found, capacity):
-            times = server.times_under_load(server.watched(rate, service), alone)
-            measured = server.run(rate, request.duration_s)
-            tried.append(_tried(rate, measured, whole=True))
-            if measured.validity.valid:
-                break
+        found, tried = greatest_rate(server.tried, max(times.per_s for times in service))
+        rate, confirming = confirmed_rate(whole, found)
+        tried += confirming
+        rate = rate or min(runs, default=0.0)  # what wasn't valid is shown as such
+    counts = runs.get(rate, WholeRun(alone, None, ()))
+    measured = counts.measured
     evaluation = msgspec.structs.replace(
         evaluation,
         limit_us=limit_us,
@@ -77,11 +81,19 @@ def served(
         searched=request.rate_per_s is None,
         tried=tuple(tried),
         measured=measured,
-        overheads=times.overheads,
-        simulated=server.simulated(rate, times) if measured else None,
+        overheads=counts.times.overheads,
+        simulated=server.simulated(rate, counts.times) if measured else None,
         failure="" if measured else _none_keeps(request.percentile, limit_us, tried),
     )
-    return evaluation, server.batches
+    return evaluation, counts.batches
+
+
+class WholeRun(NamedTuple):
+    """What is known of the server at a rate, and what came of a run of the whole duration."""
+
+    times: PlayedTimes
+    measured: MeasuredLoad | None
+    batches: Sequence[AnsweredBatch]
 
 
 class Server:

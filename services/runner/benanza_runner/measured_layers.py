@@ -50,12 +50,11 @@ class MeasuredLayers:
         Raises `BenanzaError` if the log can't be reached.
         """
         for partition, end in self._log.end_offsets(RESULTS).items():
-            while self._offsets[partition] < end and (
-                records := self._log.read(partition, self._offsets[partition], READ_AT_ONCE)
-            ):
+            while (offset := self._offsets[partition]) < end:
+                records = self._log.read(partition, offset, READ_AT_ONCE)
                 for record in records:
                     self._take(record, partition)
-                self._offsets[partition] = records[-1].offset + 1
+                self._offsets[partition] = records[-1].offset + 1 if records else end
 
     def add(self, result: LayerMeasured) -> None:
         """Takes in a result that is measured now, and in the log with the next commit."""

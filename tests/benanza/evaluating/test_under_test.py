@@ -110,6 +110,18 @@ def test_each_sample_has_its_own_result(answers: Answers) -> None:
     assert len(system.results) == 7
 
 
+def test_results_that_view_a_batch_outlast_the_next_one() -> None:
+    def viewing(inputs: Arrays) -> list[Array]:
+        return [inputs["x"].reshape(inputs["x"].shape)]
+
+    loaded = [LoadedModel(size, viewing, {"x": np.zeros((size, 3), np.float32)}) for size in (1, 4)]
+    model = BatchedModel(loaded)
+    ones, twos = ({"x": np.full((1, 3), value, np.float32)} for value in (1, 2))
+    first = model.run([ones, ones])
+    model.run([twos, twos])
+    assert [float(output[0, 0]) for (output,) in first] == [1, 1]
+
+
 def test_batches_are_put_together_in_the_memory_of_the_framework() -> None:
     given: list[Array] = []
 

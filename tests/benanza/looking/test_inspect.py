@@ -33,6 +33,7 @@ def test_an_attribute_is_the_number_that_was_written(tmp_path: Path) -> None:
     """1e-05 was shown as 9.999999747378752e-06, which is its float32."""
     assert shown(tmp_path, 1e-5) == 1e-5
     assert shown(tmp_path, 0.2) == 0.2
+    assert shown(tmp_path, 2.0**31) == 2.0**31
 
 
 @given(st.floats(width=32, allow_nan=False, allow_infinity=False))

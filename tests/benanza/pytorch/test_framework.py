@@ -213,6 +213,14 @@ def test_the_first_calls_of_a_captured_call_have_its_inputs(
     assert all(each == indices.tolist() for each in read)
 
 
+def test_arrays_of_which_there_are_no_tensors_are_copied_first() -> None:
+    array = np.arange(6.0).reshape(2, 3)
+    read_only = array.copy()
+    read_only.flags.writeable = False
+    for each in (array, array[::-1], array.T, array.astype(">f8"), read_only):
+        assert not module.is_page_locked(each)
+
+
 @pytest.mark.gpu
 @pytest.mark.skipif(not nvidia.gpu().name, reason="needs an NVIDIA GPU")
 @pytest.mark.parametrize("name", ["CUDA graph", "compiled, channels last"])
@@ -230,10 +238,18 @@ def test_a_captured_model_answers_for_other_inputs_as_an_eager_one(
         locked = {key: pytorch.memory_like(array) for key, array in inputs.items()}
         for key, array in inputs.items():
             np.copyto(locked[key], array)
+        assert all(module.is_page_locked(array) for array in locked.values())
         again = captured(locked)
         for expected, result, repeated in zip(eager(inputs), results, again, strict=True):
             np.testing.assert_allclose(result, expected, rtol=1e-3, atol=1e-4)
             np.testing.assert_array_equal(repeated, result)
+    backwards = {key: array[..., ::-1] for key, array in shifted[0].items()}
+    for expected, result in zip(
+        eager({key: array.copy() for key, array in backwards.items()}),
+        captured(backwards),
+        strict=True,
+    ):
+        np.testing.assert_allclose(result, expected, rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.gpu

@@ -1,10 +1,11 @@
 """The search for a server's greatest rate."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from benanza.evaluating.results import Tried
-from benanza.evaluating.server.rate import STEPS, greatest_rate, lower_rates
+from benanza.evaluating.server.rate import STEPS, WHOLE_STEPS, confirmed_rate, greatest_rate
 
 CAPACITY = 640.0
 
@@ -20,7 +21,16 @@ def test_it_finds_the_greatest_rate_to_a_step(most: float) -> None:
     assert found == max((each.rate_per_s for each in tried if each.valid), default=0.0)
 
 
-def test_what_a_longer_run_refuses_is_tried_lower_in_growing_steps() -> None:
-    assert lower_rates(320.0, CAPACITY) == [320.0, 310.0, 290.0, 250.0, 170.0, 10.0]
-    assert lower_rates(30.0, CAPACITY) == [30.0, 20.0]
-    assert lower_rates(0.0, CAPACITY) == []
+@given(st.floats(1.0, 10_000.0), st.floats(0.0, 1.1))
+def test_what_a_longer_run_refuses_is_looked_for_below(found: float, share: float) -> None:
+    most = share * found
+    confirmed, tried = confirmed_rate(
+        lambda rate: Tried(rate_per_s=rate, p99_us=1.0, valid=rate <= most), found
+    )
+    assert min(most, found) - found / 2**WHOLE_STEPS <= confirmed <= most
+    assert all(each.rate_per_s >= found / 2**WHOLE_STEPS for each in tried)
+    assert len(tried) == (1 if most >= found else 1 + WHOLE_STEPS)
+
+
+def test_where_no_rate_was_found_none_is_confirmed() -> None:
+    assert confirmed_rate(lambda _: pytest.fail("it is tried"), 0.0) == (0.0, [])

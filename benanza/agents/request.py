@@ -23,14 +23,30 @@ from benanza_ingest.limits import limits_of
 from benanza_runner.isolation.device_turn import LONGEST_TURN_S
 from benanza_schemas.events import Constraints, EvaluationRequested, ModelPublished
 
-LONGEST_DURATION_S = LONGEST_TURN_S / 9
+SEARCH_DURATIONS = 9
 """The search for a server's greatest rate takes up to 8.2 times the duration: six short runs, five
 whole ones, and two short ones before each of these.
 """
 
+RUN_DURATIONS = 3
+"""A run, with times without load before it."""
+
 
 class NoAgentError(BenanzaError):
     """No agent can do an evaluation; the text says what each of them lacks."""
+
+
+def check_duration(request: EvaluationRequest) -> None:
+    """Raises `BenanzaError` if an agent's turn on the device would end before the evaluation."""
+    searches = request.scenario == "server" and request.rate_per_s is None
+    longest_s = LONGEST_TURN_S / (SEARCH_DURATIONS if searches else RUN_DURATIONS)
+    if request.duration_s > longest_s:
+        what = "search a server's rate with runs of" if searches else "evaluate for"
+        mend = "a shorter --duration, or a --rate" if searches else "a shorter --duration"
+        raise BenanzaError(
+            f"agents {what} {longest_s:g} s at most, so that others get their turn on the device; "
+            f"give {mend}"
+        )
 
 
 def request_evaluation(
@@ -43,11 +59,7 @@ def request_evaluation(
     """
     kafka_of(settings)
     check(constraints)
-    if request.duration_s > LONGEST_DURATION_S:
-        raise BenanzaError(
-            f"agents evaluate for {LONGEST_DURATION_S:g} s at most, so that others get their turn "
-            "on the device; give a shorter --duration"
-        )
+    check_duration(request)
     (asked,) = asked_models(
         request.model, RunRequest((request.model,), dims=request.dims), limits_of(settings)
     )

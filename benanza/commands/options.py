@@ -115,10 +115,10 @@ class TokenRange(click.ParamType):
 
 
 class FiniteNumber(click.FloatRange):
-    """A number from 0 up, or above 0 if `min_open`; it is finite."""
+    """A number from 0 up, or above 0 if `min_open`, to `most` if given; it is finite."""
 
-    def __init__(self, *, min_open: bool = False) -> None:
-        super().__init__(min=0, min_open=min_open)
+    def __init__(self, *, min_open: bool = False, most: float | None = None) -> None:
+        super().__init__(min=0, min_open=min_open, max=most)
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None

@@ -81,12 +81,16 @@ def _axis(single: Array, batch: Array) -> int | None:
 
 def _kept(output: Array, memory: Arrays) -> Array:
     """An output, copied if it may be a view of memory that the next batch is written to."""
+    if not isinstance(output, np.ndarray):
+        return output
     viewed = any(np.may_share_memory(output, array) for array in memory.values())
     return output.copy() if viewed else output
 
 
 def _split(output: Array, batch: int) -> list[Array]:
-    """An output's parts by sample. One that isn't of samples belongs to each."""
-    if not output.ndim or output.shape[0] % batch:
+    """An output's parts by sample. One that isn't of samples belongs to each, and so does what is
+    no array, such as a sequence.
+    """
+    if not isinstance(output, np.ndarray) or not output.ndim or output.shape[0] % batch:
         return [output] * batch
     return np.split(output, batch)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from benanza.agents.options import options_of
 from benanza.agents.serving.outcome import outcome_of
 from benanza.evaluating.beside import beside
-from benanza.evaluating.request import EvaluationRequest
+from benanza.evaluating.request import EvaluationRequest, check_request
 from benanza.evaluating.results import EvaluatedModel, Evaluation
 from benanza.evaluating.samples import SampleSource
 from benanza.installation.configured import configured_log, known_store
@@ -32,8 +32,8 @@ def evaluate(
 ) -> EvaluatedModel:
     """Runs the model under the scenario, appends what comes of it to the log, and sets that beside
     its bound where one is known. With `tell`, then looks into a few requests, and gives it the
-    trace of all. Raises `BenanzaError` as `evaluated` does, without LoadGen, and if the log or the
-    store can't be used.
+    trace of all. Raises `BenanzaError` as `evaluated` does, for a request out of its ranges,
+    without LoadGen, and if the log or the store can't be used.
     """
     try:
         from benanza.evaluating.evaluate import evaluation_run
@@ -42,6 +42,7 @@ def evaluate(
         raise BenanzaError(
             f"LoadGen can't be loaded: {error}; say: pip install 'benanza[evaluate]'"
         ) from error
+    check_request(request)
     run = evaluation_run(request, source, limits_of(settings))
     stored = _stored(run.evaluation)
     with configured_log(settings) as log:

@@ -5,10 +5,15 @@ https://github.com/mlcommons/inference/tree/master/loadgen has its sources and t
 
 import gc
 import json
+import signal
+import sys
 import tempfile
+import threading
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
+from math import ceil
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,15 +29,11 @@ MOST_LOADED = 1_024
 
 FEWEST_FOR_P999 = 1_000
 
-LEAST_QUERIES: Mapping[Scenario, int] = {
-    "single-stream": 64,
-    "multi-stream": 662,
-    "server": 662,
-    "offline": 1,
-}
-"""From so many queries on LoadGen's check for early stopping can hold, at the 90th percentile of a
-single stream and the 99th of the others, with one query above it.
-"""
+STREAMS_PERCENTILE: Mapping[Scenario, float] = {"single-stream": 0.9, "multi-stream": 0.99}
+"""What LoadGen's check for early stopping is about; of the server it is the limit's percentile."""
+
+CONFIDENCE = 0.99
+"""That of this check."""
 
 _SCENARIOS = {
     "single-stream": lg.TestScenario.SingleStream,
@@ -58,7 +59,7 @@ class LoadSettings(NamedTuple):
     """What LoadGen is to do. `expected_us` is how long a query may take, from which LoadGen makes
     up its number; `rate_per_s` that of samples, at the server's or expected of offline. The server
     has to answer `percentile` of its queries within `limit_us`. Queries are at least
-    `least_queries`, by default as many as in `LEAST_QUERIES`.
+    `least_queries`, by default as many as LoadGen's checks need.
     """
 
     scenario: Scenario
@@ -81,6 +82,22 @@ class Said(NamedTuple):
     latency: Percentiles
 
 
+def queries_for(percentile: float) -> int:
+    """From so many queries on LoadGen's check for early stopping can hold with one query above the
+    percentile, between 0 and 1: 64 for the 90th, 662 for the 99th.
+
+    So many show at `CONFIDENCE` that no smaller share is within: were it smaller, at most one above
+    would be improbable. Source: MLPerf's "Early stopping", appendix of its inference rules.
+    """
+
+    def is_enough(queries: int) -> bool:
+        above = (1 - percentile) * queries
+        return percentile ** (queries - 1) * (percentile + above) <= 1 - CONFIDENCE
+
+    most = ceil(10 / (1 - percentile))
+    return bisect_left(range(most), True, lo=1, key=is_enough)
+
+
 def loadgen_version() -> str:
     """That of the package."""
     return version("mlcommons-loadgen")
@@ -89,9 +106,7 @@ def loadgen_version() -> str:
 def run_load(
     load: LoadSettings, pipeline: Pipeline, system: Callable[[Complete], SystemUnderTest]
 ) -> tuple[Said, SystemUnderTest]:
-    """Runs a load to its end against what `system` makes, and closes that. Raises what the system
-    under test did.
-    """
+    """Runs a load to its end against what `system` makes. Raises what the system under test did."""
     with tempfile.TemporaryDirectory(prefix="benanza-loadgen-") as folder:
         found = _run(_settings(load), pipeline, system, Path(folder))
         log = read_log((Path(folder) / "mlperf_log_detail.txt").read_text("utf-8"))
@@ -125,10 +140,10 @@ def _run(
     sut = lg.ConstructSUT(under_test.issue, under_test.flush)
     qsl = lg.ConstructQSL(count, min(count, MOST_LOADED), pipeline.load, pipeline.unload)
     try:
-        with _nothing_old_to_collect():
-            lg.StartTestWithLogSettings(sut, qsl, settings, logs, str(folder / "audit.config"))
+        with _nothing_old_to_collect(), _interrupts_noted(under_test.interrupt):
+            audit = str(folder / "audit.config")
+            under_test.run(lambda: lg.StartTestWithLogSettings(sut, qsl, settings, logs, audit))
     finally:
-        under_test.close()
         lg.DestroyQSL(qsl)
         lg.DestroySUT(sut)
     if under_test.raised is not None:
@@ -149,6 +164,29 @@ def _nothing_old_to_collect() -> Iterator[None]:
         gc.unfreeze()
 
 
+@contextmanager
+def _interrupts_noted(note: Callable[[], None]) -> Iterator[None]:
+    """Ctrl-C calls this instead of raising an exception: one that goes through LoadGen, which can't
+    be stopped, crashes the process. A second Ctrl-C ends that at once.
+    """
+    former = signal.getsignal(signal.SIGINT)
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or former is not signal.default_int_handler:
+        yield
+        return
+
+    def interrupted(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        note()
+        sys.stderr.write("interrupted: LoadGen ends its run first; Ctrl-C again ends at once\n")
+
+    signal.signal(signal.SIGINT, interrupted)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, former)
+
+
 def _complete(queries: Sequence[Query]) -> None:
     lg.QuerySamplesComplete([lg.QuerySampleResponse(query.id, 0, 0) for query in queries])
 
@@ -161,7 +199,9 @@ def _settings(load: LoadSettings) -> Any:
     settings.sample_index_rng_seed = load.seeds.order
     settings.schedule_rng_seed = load.seeds.schedule
     settings.min_duration_ms = int(1_000 * load.duration_s)
-    settings.min_query_count = load.least_queries or LEAST_QUERIES[load.scenario]
+    percentile = STREAMS_PERCENTILE.get(load.scenario, load.percentile)
+    needed = 1 if load.scenario == "offline" else queries_for(percentile)
+    settings.min_query_count = load.least_queries or needed
     expected_ns = max(1, int(1_000 * load.expected_us / PREGENERATED))
     match load.scenario:
         case "single-stream":

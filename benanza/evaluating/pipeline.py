@@ -11,6 +11,10 @@ import numpy as np
 from benanza.evaluating.batches import BatchedModel
 from benanza.evaluating.results import ServiceTimes
 from benanza.evaluating.samples import SampleSource
+from benanza.profiling.whole_model import Arrays
+from benanza_backbone.errors import BenanzaError
+from benanza_runner.arrays import Array
+from benanza_runner.reasons import short_reason
 
 FIRST_CALLS = 2
 FIRST_S = 0.02
@@ -54,16 +58,26 @@ class Pipeline:
             self._loaded.pop(index, None)
 
     def answer(self, indices: Sequence[int]) -> Answered:
-        """Runs loaded samples as one batch, of at most the model's largest size."""
+        """Runs loaded samples as one batch, of at most the model's largest size. Raises
+        `BenanzaError` if the framework can't run it.
+        """
         started = time.perf_counter_ns()
         inputs = [self.source.preprocess(self._loaded[index]) for index in indices]
         prepared = time.perf_counter_ns()
-        outputs = self.model.run(inputs)
+        outputs = self._ran(inputs)
         ran = time.perf_counter_ns()
         results = [self.source.postprocess(each) for each in outputs]
         finished = time.perf_counter_ns()
         size = self.model.at(len(indices)).batch
         return Answered(results, size, started, prepared, ran, finished)
+
+    def _ran(self, inputs: Sequence[Arrays]) -> list[list[Array]]:
+        try:
+            return self.model.run(inputs)
+        except BenanzaError:
+            raise
+        except Exception as error:  # what frameworks raise shares no narrower base
+            raise BenanzaError(f"the model can't be run: {short_reason(str(error))}") from error
 
 
 def service_times(pipeline: Pipeline, least_s: float) -> tuple[ServiceTimes, ...]:

@@ -5,6 +5,7 @@ from typing import Annotated, Literal, get_args
 
 import msgspec
 
+from benanza_backbone.errors import BenanzaError
 from benanza_schemas.layer import Precision
 
 Scenario = Literal["single-stream", "multi-stream", "server", "offline"]
@@ -16,6 +17,22 @@ SCENARIOS: tuple[Scenario, ...] = get_args(Scenario)
 
 MOST_AT_ONCE = 1_024
 """Samples. A model is loaded at each power of two up to what is asked for."""
+
+MOST_S = 86_400.0
+MOST_US = 1e9
+MOST_PER_S = 1e6
+"""A day, a thousand seconds, and a million requests a second, all of which LoadGen makes before it
+starts.
+"""
+
+Seconds = Annotated[float, msgspec.Meta(gt=0, le=MOST_S)]
+Microseconds = Annotated[float, msgspec.Meta(gt=0, le=MOST_US)]
+Wait = Annotated[float, msgspec.Meta(ge=0, le=MOST_US)]
+"""In microseconds."""
+
+PerSecond = Annotated[float, msgspec.Meta(gt=0, le=MOST_PER_S)]
+Share = Annotated[float, msgspec.Meta(gt=0, le=0.99999)]
+"""Of requests. For more of them LoadGen's check would need millions."""
 
 AtOnce = Annotated[int, msgspec.Meta(ge=1, le=MOST_AT_ONCE)]
 """How many samples run at once."""
@@ -46,11 +63,19 @@ class EvaluationRequest(msgspec.Struct, frozen=True, kw_only=True):
     scenario: Scenario = "single-stream"
     dims: Mapping[str, int] = {}
     seeds: Seeds = Seeds()
-    duration_s: float = 10.0
+    duration_s: Seconds = 10.0
     max_batch: AtOnce = 8
-    max_wait_us: float = 2_000.0
-    limit_us: float | None = None
-    percentile: float = 0.99
-    rate_per_s: float | None = None
+    max_wait_us: Wait = 2_000.0
+    limit_us: Microseconds | None = None
+    percentile: Share = 0.99
+    rate_per_s: PerSecond | None = None
     streams: AtOnce = 8
     """Samples of a request of multi-stream."""
+
+
+def check_request(request: EvaluationRequest) -> None:
+    """Raises `BenanzaError` if a field is out of its range."""
+    try:
+        msgspec.convert(msgspec.to_builtins(request), EvaluationRequest)
+    except msgspec.ValidationError as error:
+        raise BenanzaError(f"this evaluation can't be run: {error}") from error

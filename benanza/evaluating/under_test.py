@@ -1,8 +1,12 @@
 """The system under test: it takes LoadGen's requests, makes batches of them, and answers.
 
-The server has a queue and one thread that answers: a batch starts once it is full, or once its
-first request has waited for as long as it may. Other scenarios are answered in the thread that
-asks, in batches of the size that was found to be best.
+The server has a queue: a batch starts once it is full, or once its first request has waited for as
+long as it may. Other scenarios are answered as they are asked for, in batches of the size that was
+found to be best.
+
+All answer in the thread that runs the load, in which the model was loaded. In another one PyTorch's
+calls on a CPU can take half as long again: OpenMP would keep threads for both, and where these are
+more than there are processors, GNU's no longer wait in a loop for the next parallel region.
 """
 
 import threading
@@ -10,6 +14,7 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from benanza.evaluating.pipeline import Answered, Pipeline
@@ -62,9 +67,15 @@ class SystemUnderTest(ABC):
     def flush(self) -> None:
         """No more queries come."""
 
+    def interrupt(self) -> None:
+        """From now on all is answered at once, without the model, and `raised` is that it was
+        interrupted.
+        """
+        self.raised = self.raised or KeyboardInterrupt()
+
     @abstractmethod
-    def close(self) -> None:
-        """Ends what was started."""
+    def run(self, load: Callable[[], None]) -> None:
+        """Runs `load`, which issues queries until it ends, and answers these in this thread."""
 
     def answer(self, queries: Sequence[Query]) -> None:
         """Answers queries as one batch."""
@@ -98,12 +109,13 @@ class InTurn(SystemUnderTest):
     def flush(self) -> None:
         """Nothing waits."""
 
-    def close(self) -> None:
-        """Nothing was started."""
+    def run(self, load: Callable[[], None]) -> None:
+        """As all is answered in the thread that issues, this one does that."""
+        load()
 
 
 class BatchingServer(SystemUnderTest):
-    """Answers by a thread of its own, which makes batches of what waits."""
+    """Makes batches of what waits, and answers these while another thread issues queries."""
 
     def __init__(
         self, pipeline: Pipeline, complete: Complete, max_batch: int, max_wait_us: float
@@ -114,8 +126,6 @@ class BatchingServer(SystemUnderTest):
         self._waiting: deque[Query] = deque()
         self._changed = threading.Condition()
         self._ends = False
-        self._thread = threading.Thread(target=self._work, name="server", daemon=True)
-        self._thread.start()
 
     def take(self, queries: Sequence[Query]) -> None:
         """Puts them into the queue."""
@@ -129,16 +139,20 @@ class BatchingServer(SystemUnderTest):
             self._max_wait_ns = 0
             self._changed.notify()
 
-    def close(self) -> None:
-        """Answers what waits, and ends the thread."""
+    def run(self, load: Callable[[], None]) -> None:
+        """Runs the load in a thread of its own, and answers what it issues."""
+        with ThreadPoolExecutor(1, thread_name_prefix="load") as thread:
+            loaded = thread.submit(load)
+            loaded.add_done_callback(lambda _: self._end())
+            while batch := self._next():
+                self.answer(batch)
+            loaded.result()
+
+    def _end(self) -> None:
+        """What waits is answered, and no more comes."""
         with self._changed:
             self._ends = True
             self._changed.notify()
-        self._thread.join()
-
-    def _work(self) -> None:
-        while batch := self._next():
-            self.answer(batch)
 
     def _next(self) -> list[Query]:
         """The next batch, once it may start; empty at the end."""

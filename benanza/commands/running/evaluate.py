@@ -20,7 +20,16 @@ from benanza.commands.options import (
     print_json,
 )
 from benanza.commands.startup import settings_of
-from benanza.evaluating.request import MOST_AT_ONCE, SCENARIOS, EvaluationRequest, Scenario, Seeds
+from benanza.evaluating.request import (
+    MOST_AT_ONCE,
+    MOST_PER_S,
+    MOST_S,
+    MOST_US,
+    SCENARIOS,
+    EvaluationRequest,
+    Scenario,
+    Seeds,
+)
 from benanza.render.table import console
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
@@ -32,8 +41,6 @@ if TYPE_CHECKING:
 
 BESIDE_SPEC = {"spec", "record", "trace", "data", "output"}
 """Options that a specification doesn't have."""
-
-_POSITIVE = FiniteNumber(min_open=True)
 
 
 @click.command()
@@ -88,7 +95,7 @@ _POSITIVE = FiniteNumber(min_open=True)
 @click.option(
     "--duration",
     "duration_s",
-    type=_POSITIVE,
+    type=FiniteNumber(min_open=True, most=MOST_S),
     default=10.0,
     help="For at least so many seconds, and as many requests as LoadGen's checks need.",
     show_default=True,
@@ -102,21 +109,21 @@ _POSITIVE = FiniteNumber(min_open=True)
 )
 @click.option(
     "--max-wait-ms",
-    type=FiniteNumber(),
+    type=FiniteNumber(most=MOST_US / 1_000),
     default=2.0,
     help="For so long the server waits for a batch to fill.",
     show_default=True,
 )
 @click.option(
     "--limit-ms",
-    type=_POSITIVE,
+    type=FiniteNumber(min_open=True, most=MOST_US / 1_000),
     help="Within so long the server must answer 99 of 100 requests; by default ten times what one "
     "takes alone.",
 )
 @click.option(
     "--rate",
     "rate_per_s",
-    type=_POSITIVE,
+    type=FiniteNumber(min_open=True, most=MOST_PER_S),
     help="The server's requests a second; by default the greatest rate that keeps the limit is "
     "searched.",
 )

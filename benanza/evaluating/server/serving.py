@@ -139,7 +139,9 @@ class Server:
     def simulated(self, rate_per_s: float, times: PlayedTimes) -> Percentiles:
         """What a whole run at this rate is predicted to take."""
         request = self._request
-        arrivals_us = schedule_us(request.seeds.schedule, rate_per_s, request.duration_s)
+        arrivals_us = schedule_us(
+            request.seeds.schedule, rate_per_s, request.duration_s, request.percentile
+        )
         found = simulate(arrivals_us, times, self._max_batch, request.max_wait_us)
         return found.latency
 

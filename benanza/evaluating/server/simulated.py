@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benanza.evaluating.loadgen import LEAST_QUERIES
+from benanza.evaluating.loadgen import queries_for
 from benanza.evaluating.measured import percentiles
 from benanza.evaluating.results import Percentiles
 from benanza.evaluating.server.under_load import PlayedTimes
@@ -32,14 +32,16 @@ class Simulated(NamedTuple):
     batches: dict[int, float]
 
 
-def schedule_us(seed: int, rate_per_s: float, duration_s: float) -> Array:
+def schedule_us(seed: int, rate_per_s: float, duration_s: float, percentile: float = 0.99) -> Array:
     """When LoadGen issues the server's requests, in microseconds from the start: at the same times
-    for the same seed, as its C++ draws them (`std::mt19937`, `std::exponential_distribution`).
+    for the same seed, as its C++ draws them (`std::mt19937`, `std::exponential_distribution`), and
+    as many as its checks of this percentile need.
     """
+    least = queries_for(percentile)
     generator = np.random.RandomState(seed % 2**32)
     gaps_s: deque[float] = deque()
     times_ns = [0]
-    while times_ns[-1] < duration_s * 1e9 or len(times_ns) < LEAST_QUERIES["server"]:
+    while times_ns[-1] < duration_s * 1e9 or len(times_ns) < least:
         if not gaps_s:
             low, high = generator.randint(0, 2**32, (1_024, 2), np.uint32).astype(np.uint64).T
             gaps_s.extend(-np.log(1.0 - (low + high * 2.0**32) / DRAWN) / rate_per_s)

@@ -1,6 +1,8 @@
 """A small model under load, in LoadGen's four scenarios."""
 
 import gc
+import os
+import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,8 +14,10 @@ import pytest
 pytest.importorskip("mlperf_loadgen")
 
 from benanza.evaluating import evaluate as module
+from benanza.evaluating.batches import BatchedModel
 from benanza.evaluating.beside import beside
 from benanza.evaluating.evaluate import evaluated
+from benanza.evaluating.loadgen import queries_for
 from benanza.evaluating.pipeline import Answered, Pipeline
 from benanza.evaluating.request import EvaluationRequest, Scenario
 from benanza.evaluating.results import Evaluation, MeasuredLoad, Tried
@@ -107,6 +111,53 @@ def test_a_server_that_is_too_slow_is_invalid_and_says_why(model: str) -> None:
     assert measured.validity.checks["performance constraints"] is False
     assert "Reduce target QPS" in measured.validity.reason
     assert found.simulated is not None
+
+
+def test_a_server_has_as_many_requests_as_its_percentile_needs(model: str) -> None:
+    """LoadGen's check for early stopping counts on more of them for a higher percentile."""
+    _, measured = run(model, "server", rate_per_s=4_000.0, limit_us=1e6, percentile=0.999)
+    assert measured.validity.valid, measured.validity.reason
+    assert measured.queries >= 6_636
+
+
+def test_requests_are_as_many_as_early_stopping_needs() -> None:
+    assert [queries_for(percentile) for percentile in (0.9, 0.99, 0.999)] == [64, 662, 6_636]
+
+
+@pytest.mark.parametrize("scenario", ["single-stream", "server"])
+def test_a_call_that_fails_under_load_is_a_failure(
+    model: str, scenario: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise RuntimeError("CUDA out of memory.\nTried to allocate 2 GiB.")
+
+    monkeypatch.setattr(BatchedModel, "run", fails)
+    found = evaluated(EvaluationRequest(model=model, scenario=scenario, duration_s=0.05))
+    assert found.measured is None
+    assert found.failure == ("the model can't be run: CUDA out of memory. Tried to allocate 2 GiB.")
+
+
+@pytest.mark.parametrize("scenario", ["single-stream", "server", "offline"])
+def test_ctrl_c_ends_an_evaluation_and_nothing_else(
+    model: str, scenario: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An exception that goes through LoadGen's callbacks ends the process by a segfault."""
+    run_batch, calls = BatchedModel.run, []
+
+    def interrupts(batched: BatchedModel, samples: Sequence[Arrays]) -> list[list[Array]]:
+        calls.append(signal.getsignal(signal.SIGINT))
+        if calls[-1] is not signal.default_int_handler:  # a run of LoadGen has begun
+            os.kill(os.getpid(), signal.SIGINT)
+        return run_batch(batched, samples)
+
+    load = {"rate_per_s": 1_000.0, "limit_us": 1e6} if scenario == "server" else {}
+    with monkeypatch.context() as patched:
+        patched.setattr(BatchedModel, "run", interrupts)
+        with pytest.raises(KeyboardInterrupt):
+            run(model, scenario, **load)
+    assert calls[-2] is signal.default_int_handler, "the model ran no more"
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert run(model, scenario, **load)[1].validity.valid
 
 
 def test_the_greatest_rate_was_confirmed_by_a_whole_run(model: str) -> None:

@@ -13,6 +13,7 @@ from benanza.evaluating.pipeline import Pipeline
 from benanza.evaluating.samples import MadeUpSamples
 from benanza.evaluating.under_test import BatchingServer, InTurn, Query
 from benanza.profiling.whole_model import Arrays
+from benanza_backbone.errors import BenanzaError
 from benanza_runner.arrays import Array
 
 SIZES = (1, 2, 4)
@@ -64,19 +65,25 @@ def answers() -> Answers:
 
 def test_a_full_batch_waits_for_nothing(answers: Answers) -> None:
     server = BatchingServer(pipeline(), answers, max_batch=4, max_wait_us=60e6)
-    server.issue([Sample(number, number) for number in range(4)])
-    answers.wait(4)
-    server.close()
+
+    def load() -> None:
+        server.issue([Sample(number, number) for number in range(4)])
+        answers.wait(4)
+
+    server.run(load)
     assert [len(batch.queries) for batch in server.batches] == [4]
 
 
 def test_a_batch_waits_as_long_as_it_may(answers: Answers) -> None:
     server = BatchingServer(pipeline(), answers, max_batch=4, max_wait_us=30_000)
-    server.issue([Sample(0, 0)])
-    time.sleep(0.005)
-    server.issue([Sample(1, 1)])
-    answers.wait(2)
-    server.close()
+
+    def load() -> None:
+        server.issue([Sample(0, 0)])
+        time.sleep(0.005)
+        server.issue([Sample(1, 1)])
+        answers.wait(2)
+
+    server.run(load)
     (batch,) = server.batches
     assert [query.id for query in batch.queries] == [0, 1]
     assert batch.answered.started_ns - batch.queries[0].came_ns >= 30_000_000
@@ -84,11 +91,56 @@ def test_a_batch_waits_as_long_as_it_may(answers: Answers) -> None:
 
 def test_after_the_last_request_nothing_is_waited_for(answers: Answers) -> None:
     server = BatchingServer(pipeline(), answers, max_batch=4, max_wait_us=60e6)
-    server.issue([Sample(0, 0)])
-    server.flush()
-    answers.wait(1)
-    server.close()
+
+    def load() -> None:
+        server.issue([Sample(0, 0)])
+        server.flush()
+        answers.wait(1)
+
+    server.run(load)
     assert answers.ids == [0]
+
+
+def test_what_still_waits_when_the_load_ends_is_answered(answers: Answers) -> None:
+    server = BatchingServer(pipeline(), answers, max_batch=4, max_wait_us=60e6)
+    server.run(lambda: server.issue([Sample(number, number) for number in range(6)]))
+    assert answers.ids == [0, 1, 2, 3, 4, 5]
+
+
+def test_the_model_runs_in_the_thread_that_loaded_it(answers: Answers) -> None:
+    threads: set[threading.Thread] = set()
+
+    def session(inputs: Arrays) -> list[Array]:
+        threads.add(threading.current_thread())
+        return doubling(inputs)
+
+    server = BatchingServer(pipeline(session), answers, max_batch=4, max_wait_us=0)
+    server.run(lambda: server.issue([Sample(0, 0)]))
+    in_turn = InTurn(pipeline(session), answers, batch=4)
+    in_turn.run(lambda: in_turn.issue([Sample(1, 1)]))
+    assert threads == {threading.current_thread()}
+
+
+def test_an_error_of_the_load_is_raised(answers: Answers) -> None:
+    def load() -> None:
+        raise RuntimeError("no log can be written")
+
+    with pytest.raises(RuntimeError, match="no log"):
+        BatchingServer(pipeline(), answers, max_batch=4, max_wait_us=0).run(load)
+
+
+def test_after_an_interruption_all_is_answered_without_the_model(answers: Answers) -> None:
+    server = BatchingServer(pipeline(), answers, max_batch=4, max_wait_us=60e6)
+
+    def load() -> None:
+        server.interrupt()
+        server.issue([Sample(number, number) for number in range(5)])
+        server.flush()
+        answers.wait(5)
+
+    server.run(load)
+    assert isinstance(server.raised, KeyboardInterrupt)
+    assert server.batches == []
 
 
 def test_an_error_is_kept_and_all_is_answered(answers: Answers) -> None:
@@ -98,7 +150,8 @@ def test_an_error_is_kept_and_all_is_answered(answers: Answers) -> None:
     system = InTurn(pipeline(fails), answers, batch=2)
     system.issue([Sample(number, number) for number in range(5)])
     assert answers.ids == [0, 1, 2, 3, 4], "LoadGen waits for each"
-    assert str(system.raised) == "no memory"
+    assert isinstance(system.raised, BenanzaError)
+    assert str(system.raised) == "the model can't be run: no memory"
 
 
 def test_each_sample_has_its_own_result(answers: Answers) -> None:
@@ -120,6 +173,17 @@ def test_results_that_view_a_batch_outlast_the_next_one() -> None:
     first = model.run([ones, ones])
     model.run([twos, twos])
     assert [float(output[0, 0]) for (output,) in first] == [1, 1]
+
+
+def test_what_is_no_array_belongs_to_each_sample() -> None:
+    """A sequence of maps, as classifiers of scikit-learn return."""
+    rows = [{"a": 0.5}, {"a": 0.25}]
+    loaded = [
+        LoadedModel(size, lambda _: [rows], {"x": np.zeros((size, 3), np.float32)})  # type: ignore[list-item]
+        for size in (1, 2)
+    ]
+    one = {"x": np.zeros((1, 3), np.float32)}
+    assert BatchedModel(loaded).run([one, one]) == [[rows], [rows]]
 
 
 def test_batches_are_put_together_in_the_memory_of_the_framework() -> None:

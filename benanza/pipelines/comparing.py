@@ -87,6 +87,7 @@ def changed(
     """
     yield from lines(
         ("model", {"sha256": specified.model.sha256}, {"sha256": before.model_sha256}),
+        ("model.dims", specified.model.dims, before.model_dims),
         ("data", _but_source(specified.data), _but_source(before.data)),
         ("framework", fields(specified.framework), fields(before.framework)),
         ("framework.options", specified.framework.options, before.framework.options),

@@ -1,5 +1,6 @@
 """`benanza pipeline`: a specification of a model with a data set, to begin with."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from benanza.pipelines.found import data_set, framework_version, hardware, model_source, software
@@ -36,6 +37,7 @@ def draft(
     framework_name: str,
     precision: Precision,
     batch: int,
+    dims: Mapping[str, int],
     folder: Path,
     limits: Limits,
 ) -> PipelineSpecification:
@@ -43,7 +45,8 @@ def draft(
     machine; with all samples, the classes of the data set as labels, and the steps that make what
     the model takes of an image. Paths are from `folder`.
 
-    How the model was trained, no file says: interpolation, crop and normalisation are guesses.
+    How the model was trained, no file says: interpolation, crop and normalisation are guesses, and
+    so is that of several outputs the first has the scores.
     Raises `BenanzaError` if something can't be had, or if the model takes no images.
     """
     framework = framework_named(framework_name)
@@ -51,7 +54,8 @@ def draft(
     fetch = FetchedOnce()
     address = model_source(model, folder)
     sha256 = fetch(address, limits).sha256
-    inputs = whole_model(fetch.whole(address, limits), 1, {}, limits).inputs
+    whole = whole_model(fetch.whole(address, limits), 1, dims, limits)
+    inputs, outputs = whole.inputs, [output.name for output in whole.proto.graph.output]
     steps = _steps(next(iter(inputs.values()))) if len(inputs) == 1 else None
     if steps is None:
         takes = ", ".join(f"{name} {list(array.shape)}" for name, array in inputs.items())
@@ -62,7 +66,7 @@ def draft(
     return PipelineSpecification(
         version=PIPELINE_VERSION,
         metrics=("top-1", "top-5"),
-        model=PipelineModel(source=model, sha256=sha256),
+        model=PipelineModel(source=model, sha256=sha256, dims=dict(dims)),
         framework=PipelineFramework(
             name=framework_name,
             version=framework_version(framework, framework_name),
@@ -79,7 +83,7 @@ def draft(
             split=split,
         ),
         steps=steps,
-        output=PipelineOutput(labels=data.classes),
+        output=PipelineOutput(labels=data.classes, name=outputs[0] if len(outputs) > 1 else ""),
         software=software(steps, system),
         hardware=hardware(system),
     )

@@ -1,5 +1,8 @@
 """The model of a specification, loaded, and run under the load of its scenario."""
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
 import msgspec
 
 from benanza.evaluating.batches import BatchedModel, LoadedModel
@@ -20,17 +23,28 @@ from benanza_backbone.settings import Settings
 from benanza_ingest.limits import Limits
 
 
+class SpecifiedModel(NamedTuple):
+    """The model, loaded, and the names of its outputs."""
+
+    model: BatchedModel
+    outputs: tuple[str, ...]
+
+
 def loaded_at(
-    specified: PipelineFramework, framework: Framework, content: bytes, limits: Limits
-) -> BatchedModel:
+    specified: PipelineFramework,
+    framework: Framework,
+    content: bytes,
+    dims: Mapping[str, int],
+    limits: Limits,
+) -> SpecifiedModel:
     """The model in a file, of which `content` has all bytes, at batch size 1 and the specified one.
 
     Raises `BenanzaError` if the framework hasn't the configuration, or can't run the model so.
     """
     configuration = configured(specified, framework)
     sizes = sorted({1, specified.batch})
-    models = [whole_model(content, size, {}, limits) for size in sizes]
-    return BatchedModel(
+    models = [whole_model(content, size, dims, limits) for size in sizes]
+    batched = BatchedModel(
         [
             LoadedModel(
                 size, framework.load(model, specified.precision, configuration), model.inputs
@@ -39,6 +53,7 @@ def loaded_at(
         ],
         framework.memory_like,
     )
+    return SpecifiedModel(batched, tuple(output.name for output in models[0].proto.graph.output))
 
 
 def configured(specified: PipelineFramework, framework: Framework) -> Configuration:
@@ -81,6 +96,7 @@ def under_load(
         framework=specified.framework.name,
         configuration=specified.framework.configuration,
         precision=specified.framework.precision,
+        dims=specified.model.dims,
         scenario=fields.pop("name"),
         seeds=Seeds(**msgspec.structs.asdict(fields.pop("seeds"))),
         **fields,

@@ -64,7 +64,7 @@ def pipeline_text(pipeline: PipelineSpecification) -> str:
 def write_pipeline(pipeline: PipelineSpecification, path: Path) -> None:
     """Writes it into a file. Raises `BenanzaError`."""
     try:
-        path.write_text(pipeline_text(pipeline), encoding="utf-8")
+        path.write_bytes(pipeline_text(pipeline).encode())  # encoded before the file is opened
     except (OSError, ValueError) as error:
         raise BenanzaError(f"{path} can't be written: {error}") from error
 

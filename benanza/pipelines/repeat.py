@@ -1,5 +1,6 @@
 """`benanza evaluate --spec`: runs a pipeline as it is specified, and says what differs."""
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -97,9 +98,10 @@ def repeat(path: Path, settings: Settings, tell: Tell | None = None) -> Pipeline
     source = model_source(specified.model.source, folder)
     model_sha256 = fetch(source, limits).sha256
     data = data_set(specified.data, folder)
-    loaded = loaded_at(specified.framework, framework, fetch.whole(source, limits), limits)
-    samples = SpecifiedSamples(specified, data, loaded.at(1).inputs)
-    ran = _ran(samples, loaded, specified)
+    content, dims = fetch.whole(source, limits), specified.model.dims
+    model, outputs = loaded_at(specified.framework, framework, content, dims, limits)
+    samples = SpecifiedSamples(specified, data, model.at(1).inputs, outputs)
+    ran = _ran(samples, model, specified)
     here = _here(specified, framework, model_sha256, data)
     loaded_with = under_load(specified, source, samples, settings, tell)
     recorded = _recorded(here, samples, ran, recorded_load(loaded_with))
@@ -130,10 +132,10 @@ def _ran(samples: SpecifiedSamples, model: BatchedModel, specified: PipelineSpec
         running.append((time.perf_counter_ns() - started) / 1_000)
         results |= zip(indices, map(samples.postprocess, outputs), strict=True)
         if start == 0:
-            scores = int(np.size(outputs[0][0]))
+            together = [samples.scores_in(each) for each in outputs]
+            alone = [samples.scores_in(model.run([each])[0]) for each in inputs]
+            scores = int(np.size(together[0]))
             tolerance = PRECISIONS[specified.framework.precision].tolerance
-            together = [each[0] for each in outputs]
-            alone = [model.run([each])[0][0] for each in inputs]
             dependent = batch_dependent(together, alone, tolerance)
     return _Ran(results, preparing, running, dependent, scores)
 
@@ -172,6 +174,7 @@ def _recorded(
     return Recorded(
         at=f"{now():%Y-%m-%dT%H:%M:%SZ}",
         model_sha256=here.model.sha256,
+        model_dims=here.model.dims,
         data=here.data,
         framework=here.framework,
         output=here.output,
@@ -200,7 +203,8 @@ def _witnesses(samples: SpecifiedSamples) -> list[int]:
 
 def _name(samples: SpecifiedSamples, index: int) -> str:
     sample = samples.samples[index]
-    return f"{sample.label}/{sample.name}"
+    # The name of a file may have bytes that no text has.
+    return os.fsencode(f"{sample.label}/{sample.name}").decode("utf-8", "backslashreplace")
 
 
 def _result(

@@ -77,16 +77,16 @@ class RepeatedPipeline(Result, frozen=True, kw_only=True):
 
     @property
     def agrees(self) -> bool:
-        """Whether model and data are those that are specified, not all samples failed, no pitfall
-        has shown, and what was recorded was found again. Other versions and machines are no matter
-        by themselves.
+        """Whether model, data and the framework's options are those that are specified, not all
+        samples failed, no pitfall has shown, and what was recorded was found again. Other versions
+        and machines are no matter by themselves.
         """
-        inputs = {"model.sha256", "data.sha256"}
+        as_specified = ("model.sha256", "data.sha256", "framework.options.")
         return not (
             self.changed
             or self.pitfalls
             or self.same_predictions is False
             or any(each.samples == len(self.failed) for each in self.accuracies)
-            or any(each.what in inputs for each in self.differences)
+            or any(each.what.startswith(as_specified) for each in self.differences)
             or any(each.differs for each in self.accuracies)
         )

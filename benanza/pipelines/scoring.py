@@ -33,10 +33,11 @@ class NamedScores(NamedTuple):
 
 def named(scores: Array, output: PipelineOutput, most: int) -> NamedScores:
     """The names of the highest scores of one sample, at most so many, highest first. Of equal
-    scores the first comes first, and what is no number last.
+    scores the first comes first. What is no number is no score, and there may be none.
     """
-    flat = np.where(np.isnan(scores), -np.inf, scores).reshape(-1)
-    order = np.argsort(-flat, kind="stable")[:most]
+    flat = scores.reshape(-1)
+    numbers = np.flatnonzero(~np.isnan(flat))
+    order = numbers[np.argsort(-flat[numbers], kind="stable")[:most]]
     positions = tuple(int(position) for position in order)
     return NamedScores(positions, tuple(_label(position, output) for position in positions))
 

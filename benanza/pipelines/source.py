@@ -15,6 +15,8 @@ from benanza.profiling.whole_model import Arrays
 from benanza_backbone.errors import BenanzaError
 from benanza_runner.arrays import Array
 
+NO_NUMBER = "none of its scores is a number"
+
 
 class LoadedFile(NamedTuple):
     """A sample by its number among the chosen, with the bytes of its file or why it has none."""
@@ -31,15 +33,23 @@ class SpecifiedSamples(SampleSource):
 
     A sample that fails is run as zeros, so that a run under load goes on, and is never right.
     `failed` has the reasons, by index. `taken` is the shape that the model takes, `made` another
-    that the steps made, if they did. Raises `BenanzaError` for a model of several inputs.
+    that the steps made, if they did. Raises `BenanzaError` for a model of several inputs, and if
+    the specification doesn't say which of several `outputs` has the scores.
     """
 
-    def __init__(self, specified: PipelineSpecification, data: DataSet, inputs: Arrays) -> None:
+    def __init__(
+        self,
+        specified: PipelineSpecification,
+        data: DataSet,
+        inputs: Arrays,
+        outputs: Sequence[str],
+    ) -> None:
         if len(inputs) != 1:
             raise BenanzaError(
                 f"the model has the inputs {', '.join(inputs)}; a pipeline of images has one"
             )
         ((self._input, self._like),) = inputs.items()
+        self._output = _place(specified.output.name, outputs)
         self._specified = specified
         self._data = data
         self._most = max(map(top, specified.metrics))
@@ -72,11 +82,20 @@ class SpecifiedSamples(SampleSource):
         return {self._input: array}
 
     def postprocess(self, outputs: Sequence[Array]) -> NamedScores:
-        """The names of the highest scores of the first output."""
-        return named(outputs[0], self._specified.output, self._most)
+        """The names of the highest scores."""
+        return named(self.scores_in(outputs), self._specified.output, self._most)
+
+    def scores_in(self, outputs: Sequence[Array]) -> Array:
+        """The output that has the scores."""
+        return outputs[self._output]
 
     def found(self, results: Mapping[int, NamedScores]) -> list[NamedScores | None]:
-        """Of all samples the results by ascending index, `None` for what failed."""
+        """Of all samples the results by ascending index, `None` for what failed. A sample without
+        a score that is a number has failed as well.
+        """
+        for index, result in results.items():
+            if not result.positions:
+                self.failed.setdefault(index, NO_NUMBER)
         return [None if index in self.failed else results[index] for index in sorted(results)]
 
     def _read(self, index: int) -> LoadedFile:
@@ -97,6 +116,18 @@ class SpecifiedSamples(SampleSource):
                 f"{self._like.dtype} of {_shape(self._like)}"
             )
         return array
+
+
+def _place(name: str, outputs: Sequence[str]) -> int:
+    """The position of the output of this name, or of the only one if that is empty."""
+    if name in outputs:
+        return outputs.index(name)
+    if not name and len(outputs) == 1:
+        return 0
+    said = f"no output {name!r}, but" if name else "several outputs,"
+    raise BenanzaError(
+        f"the model has {said} {', '.join(outputs)}; set name in [output] to that of the scores"
+    )
 
 
 def _shape(array: Array) -> str:

@@ -10,7 +10,15 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from benanza.evaluating.request import AtOnce, Scenario
+from benanza.evaluating.request import (
+    AtOnce,
+    Microseconds,
+    PerSecond,
+    Scenario,
+    Seconds,
+    Share,
+    Wait,
+)
 from benanza.pipelines.images.steps import Step
 from benanza_schemas.layer import Precision
 
@@ -19,7 +27,6 @@ PIPELINE_VERSION = 1
 Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 Count = Annotated[int, msgspec.Meta(ge=1, le=100_000_000)]
 Seed = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
-Positive = Annotated[float, msgspec.Meta(gt=0)]
 Metric = Annotated[str, msgspec.Meta(pattern="^top-[1-9][0-9]{0,2}$")]
 
 DataKind = Literal["folder", "datasets"]
@@ -32,10 +39,13 @@ class _Part(
 
 
 class PipelineModel(_Part, frozen=True, kw_only=True):
-    """The file of the model: a path from the specification's folder, an address or `zoo:NAME`."""
+    """The file of the model: a path from the specification's folder, an address or `zoo:NAME`.
+    `dims` binds its named dimensions.
+    """
 
     source: str
     sha256: Sha256
+    dims: dict[str, Count] = {}
 
 
 class PipelineFramework(_Part, frozen=True, kw_only=True):
@@ -51,7 +61,8 @@ class PipelineFramework(_Part, frozen=True, kw_only=True):
 
 class PipelineData(_Part, frozen=True, kw_only=True):
     """The data set: a `folder` of images, where the folder of an image names its class; or one that
-    the package `datasets` loads, with the columns `image` and `label`.
+    the package `datasets` loads, with the columns `image` and `label`, by default its only ones of
+    images and of classes.
 
     `source` is a path from the specification's folder, or for `datasets` also a name, of which
     `split` and `revision` say more. `samples` of all are taken, by `seed` where that are not all.
@@ -64,17 +75,19 @@ class PipelineData(_Part, frozen=True, kw_only=True):
     seed: Seed = 0
     split: str = ""
     revision: str = ""
-    image: str = "image"
-    label: str = "label"
+    image: str = ""
+    label: str = ""
 
 
 class PipelineOutput(_Part, frozen=True, kw_only=True):
     """What is made of the model's scores, (batch, classes): the classes of the highest scores, of
     equal ones the first. The score at `offset` is that of the first of the `labels`; a score
-    without one has no name, and is never right.
+    without one has no name, and is never right. Of a model with several outputs, `name` is that of
+    the scores.
     """
 
     labels: tuple[str, ...]
+    name: str = ""
     offset: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
@@ -90,12 +103,12 @@ class PipelineScenario(_Part, frozen=True, kw_only=True):
     """The load under which the pipeline runs, as `EvaluationRequest` has it."""
 
     name: Scenario
-    duration_s: Positive = 10.0
+    duration_s: Seconds = 10.0
     max_batch: AtOnce = 8
-    max_wait_us: Annotated[float, msgspec.Meta(ge=0)] = 2_000.0
-    limit_us: Positive | None = None
-    percentile: Annotated[float, msgspec.Meta(gt=0, lt=1)] = 0.99
-    rate_per_s: Positive | None = None
+    max_wait_us: Wait = 2_000.0
+    limit_us: Microseconds | None = None
+    percentile: Share = 0.99
+    rate_per_s: PerSecond | None = None
     streams: AtOnce = 8
     seeds: PipelineSeeds = PipelineSeeds()
 
@@ -143,6 +156,7 @@ class Recorded(_Part, frozen=True, kw_only=True):
 
     at: str
     model_sha256: Sha256
+    model_dims: dict[str, Count] = {}
     data: PipelineData
     witnesses: tuple[str, ...]
     predictions: Sha256

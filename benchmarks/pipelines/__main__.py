@@ -57,6 +57,7 @@ def trained_with(folder: Path) -> PipelineSpecification:
         split="",
         framework_name="onnxruntime",
         precision="fp32",
+        dims={},
         batch=1,
         folder=folder,
         limits=Limits(),

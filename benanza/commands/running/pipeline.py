@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from benanza.commands.options import Model
+from benanza.commands.options import Model, dim_option
 from benanza.commands.startup import settings_of
 from benanza.evaluating.request import MOST_AT_ONCE
 from benanza_schemas.element_types import PRECISIONS
@@ -45,6 +45,7 @@ from benanza_schemas.layer import Precision
     show_default=True,
     help="Samples at a time.",
 )
+@dim_option
 def pipeline(
     *,
     model: str,
@@ -54,6 +55,7 @@ def pipeline(
     framework: str,
     precision: Precision,
     batch: int,
+    dims: tuple[tuple[str, int], ...],
 ) -> None:
     """Writes a specification of MODEL with DATA, in TOML.
 
@@ -80,6 +82,7 @@ def pipeline(
         framework_name=framework,
         precision=precision,
         batch=batch,
+        dims=dict(dims),
         folder=Path.cwd(),
         limits=limits_of(settings_of(None)),
     )

@@ -1,5 +1,6 @@
 """A folder of images as a data set."""
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -12,7 +13,8 @@ class ImageFolder(DataSet):
     """A folder with a folder for each class, named as it, that holds the class's files.
 
     Both are ordered by name. Every file is a sample, but for those whose names begin with a dot.
-    Raises `BenanzaError` for a folder without such, and for folders in a folder of a class.
+    Raises `BenanzaError` for a folder without such, for folders in a folder of a class, and for a
+    class whose name isn't UTF-8, as a specification couldn't have it as a label.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -28,6 +30,9 @@ class ImageFolder(DataSet):
             raise BenanzaError(
                 f"{folder} has no images; it needs a folder for each class, with image files in it"
             )
+        for path in classes:
+            if not _is_text(path.name):
+                raise BenanzaError(f"the name of the folder {path} isn't UTF-8; rename it")
         self._classes = tuple(path.name for path in classes)
         self._files = [file for _, file in files]
         self._samples = tuple(
@@ -50,6 +55,10 @@ class ImageFolder(DataSet):
             return self._files[sample.position].read_bytes()
         except OSError as error:
             raise FailedSampleError(f"the file can't be read: {error.strerror}") from error
+
+
+def _is_text(name: str) -> bool:
+    return os.fsencode(name).decode("utf-8", "replace") == name
 
 
 def _shown(folder: Path) -> Iterable[Path]:

@@ -1,5 +1,6 @@
 """Data sets that the package `datasets` of Hugging Face loads, with a column of images."""
 
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -37,16 +38,11 @@ class HuggingFaceDataSet(DataSet):
             if data.split not in loaded:
                 raise BenanzaError(f"{data.source} has the splits {', '.join(loaded)}; name one")
             loaded = loaded[data.split]
-        for column, kind in ((data.image, datasets.Image), (data.label, datasets.ClassLabel)):
-            if not isinstance(loaded.features.get(column), kind):
-                raise BenanzaError(
-                    f"{data.source} has no column {column!r} of the feature {kind.__name__}; it "
-                    f"has {', '.join(loaded.features)}"
-                )
-        self._names = loaded.features[data.label].names
-        self._labels = loaded[data.label][:]
-        self._files = loaded.cast_column(data.image, datasets.Image(decode=False))
-        self._image = data.image
+        self._image = _column("image", data.image, datasets.Image, loaded.features)
+        label = _column("label", data.label, datasets.ClassLabel, loaded.features)
+        self._names = loaded.features[label].names
+        self._labels = loaded[label][:]
+        self._files = loaded.cast_column(self._image, datasets.Image(decode=False))
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -72,3 +68,17 @@ class HuggingFaceDataSet(DataSet):
             return Path(image["path"]).read_bytes()
         except OSError as error:
             raise FailedSampleError(f"the file can't be read: {error.strerror}") from error
+
+
+def _column(key: str, name: str, kind: type, features: Mapping[str, object]) -> str:
+    """The column of this name, or the only one of this kind if no name is given."""
+    known = [column for column, feature in features.items() if isinstance(feature, kind)]
+    if name in known:
+        return name
+    if not name and len(known) == 1:
+        return known[0]
+    lacks = f"no column {name!r}" if name else f"{len(known) or 'no'} columns"
+    raise BenanzaError(
+        f"the data set has {lacks} of the feature {kind.__name__}; set {key} in [data] to one of "
+        f"{', '.join(known or features)}"
+    )

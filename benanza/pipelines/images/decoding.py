@@ -9,9 +9,8 @@ from benanza.pipelines.failing import FailedSampleError, needed
 from benanza.pipelines.images.steps import Decode
 from benanza_runner.arrays import Array
 
-JPEG_START, JPEG_END = b"\xff\xd8\xff", b"\xff\xd9"
-END_BYTES = 1_024
-"""In the last so many bytes of a JPEG file stands its end."""
+JPEG_START, JPEG_SCAN, JPEG_END = b"\xff\xd8\xff", b"\xff\xda", b"\xff\xd9"
+"""Markers. Source: ITU-T T.81, annex B."""
 
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF")
 """Those that images of data sets have. Pillow's plugins for others run programs on the files of
@@ -28,9 +27,22 @@ def decode(content: bytes, step: Decode) -> Array:
     image = _opened(content)
     if step.library == "pillow":
         return _by_pillow(image, step)
-    if content.startswith(JPEG_START) and JPEG_END not in content[-END_BYTES:]:
+    if content.startswith(JPEG_START) and JPEG_END not in content[_first_scan(content) :]:
         raise FailedSampleError("the file is cut off")  # OpenCV would fill the rest with grey
     return _by_opencv(content, step) if step.library == "opencv" else _by_simplejpeg(content, step)
+
+
+def _first_scan(content: bytes) -> int:
+    """Where the pixels of a JPEG file begin: behind segments such as that of a thumbnail, which has
+    an end of its own. Behind its end a file may have anything, such as a film.
+    """
+    place = len(JPEG_START) - 1
+    while content[place : place + 1] == b"\xff" and content[place : place + 2] != JPEG_SCAN:
+        if content[place + 1 : place + 2] == b"\xff":  # markers may be filled up
+            place += 1
+        else:
+            place += 2 + int.from_bytes(content[place + 2 : place + 4])
+    return place
 
 
 def _opened(content: bytes) -> Any:

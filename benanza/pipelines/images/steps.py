@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import msgspec
+import numpy as np
 
 Size = Annotated[int, msgspec.Meta(ge=1, le=16_384)]
 """Of a side, in pixels."""
@@ -152,8 +153,8 @@ def check_steps(steps: Sequence[Step]) -> None:
                 raise StepError(position, "step", "lay an image out once")
             case Layout():
                 laid_out = True
-            case Normalise() if _has_zero(step.std):
-                raise StepError(position, "std", "std can't be 0")
+            case Normalise():
+                _check_normalise(position, step)
 
 
 def _check_resize(position: int, step: Resize, kind: str) -> None:
@@ -176,5 +177,11 @@ def _check_resize(position: int, step: Resize, kind: str) -> None:
         )
 
 
-def _has_zero(numbers: Numbers) -> bool:
-    return 0 in (numbers if isinstance(numbers, tuple) else (numbers,))
+def _check_normalise(position: int, step: Normalise) -> None:
+    for key in ("scale", "mean", "std"):
+        with np.errstate(over="ignore"):
+            numbers = np.asarray(getattr(step, key), np.float32)  # as it is computed
+        if not np.isfinite(numbers).all():
+            raise StepError(position, key, f"{key} has to be finite in float32")
+        if key == "std" and not numbers.all():
+            raise StepError(position, key, "std can't be 0 in float32")

@@ -28,6 +28,7 @@ def specified() -> PipelineSpecification:
         framework_name="onnxruntime",
         precision="fp32",
         batch=7,
+        dims={},
         folder=DIGITS,
         limits=Limits(),
     )

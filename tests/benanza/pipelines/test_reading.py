@@ -60,6 +60,14 @@ WRONG = {
         _with("batch = 7", 'batch = "7"'),
         ('batch = "7"', "framework.batch: Expected `int`, got `str`"),
     ),
+    "no end": (
+        lambda text: text + '\n[scenario]\nname = "server"\nduration_s = inf\n',
+        ("duration_s = inf", "scenario.duration_s: Expected `float` <= 86400.0"),
+    ),
+    "requests beyond all memory": (
+        lambda text: text + '\n[scenario]\nname = "server"\nrate_per_s = 1e12\n',
+        ("rate_per_s = 1e12", "scenario.rate_per_s: Expected `float` <= 1000000.0"),
+    ),
     "a batch beyond all memory": (
         _with("batch = 7", "batch = 1_025"),
         ("batch = 1_025", "framework.batch: Expected `int` <= 1024"),
@@ -175,6 +183,10 @@ RESIZE = Resize(
         ((DECODE, Layout(to="NCHW"), CentreCrop(size=(8, 8))), 2, "put centre-crop before layout"),
         ((DECODE, Layout(to="NCHW"), Layout(to="NHWC")), 2, "lay an image out once"),
         ((DECODE, Normalise(std=(1.0, 0.0, 1.0))), 1, "std can't be 0"),
+        ((DECODE, Normalise(std=1e-50)), 1, "std can't be 0 in float32"),
+        ((DECODE, Normalise(scale=float("inf"))), 1, "scale has to be finite"),
+        ((DECODE, Normalise(mean=(0.0, float("nan")))), 1, "mean has to be finite"),
+        ((DECODE, Normalise(std=1e39)), 1, "std has to be finite in float32"),
     ],
 )
 def test_steps_that_can_t_run_where_they_stand(

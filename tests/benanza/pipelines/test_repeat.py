@@ -1,15 +1,18 @@
 """Pipelines that are repeated: what is the same, and each pitfall by its name."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import onnx
 import pytest
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
 from benanza.pipelines.images.steps import Layout
+from benanza.pipelines.reading import read_pipeline, write_pipeline
 from benanza.pipelines.results import RepeatedPipeline
 from benanza.pipelines.specification import PipelineScenario, PipelineSpecification
 from benanza_backbone.errors import BenanzaError
@@ -206,6 +209,82 @@ def test_other_versions_and_machines_are_said_and_no_matter(
     assert said["framework.version"] == said["software.pillow"] == "1.0"
     assert said["hardware.cpu"] == "another"
     assert result.agrees
+
+
+def test_options_that_the_configuration_does_not_have_are_a_difference(
+    specified: PipelineSpecification, tmp_path: Path
+) -> None:
+    """They aren't set, so what runs isn't what is specified."""
+    (name, *_) = specified.framework.options
+    framework = replaced(
+        specified.framework, options=specified.framework.options | {name: "another"}
+    )
+    result = ran(replaced(specified, framework=framework), tmp_path / "p.toml").result
+    assert [each.what for each in result.differences] == [f"framework.options.{name}"]
+    assert not result.agrees
+
+
+def test_samples_whose_scores_are_no_numbers_fail(
+    specified: PipelineSpecification, tmp_path: Path
+) -> None:
+    model = onnx.load(DIGITS / "model.onnx")
+    bias = next(each for each in model.graph.initializer if len(each.dims) == 1)
+    numbers = onnx.numpy_helper.to_array(bias)
+    bias.CopyFrom(onnx.numpy_helper.from_array(np.full_like(numbers, np.nan), bias.name))
+    onnx.save(model, tmp_path / "nan.onnx")
+    broken = replaced(specified, model=replaced(specified.model, source="nan.onnx"))
+    result = ran(broken, tmp_path / "p.toml").result
+    assert {each.reason for each in result.failed} == {"none of its scores is a number"}
+    assert [each.right for each in result.accuracies] == [0, 0]
+    assert not result.agrees
+
+
+def test_of_several_outputs_one_is_named(specified: PipelineSpecification, tmp_path: Path) -> None:
+    model = onnx.load(DIGITS / "model.onnx")
+    (scores,) = model.graph.output
+    other = onnx.helper.make_node("ReduceSum", [scores.name], ["sum"], keepdims=1)
+    model.graph.node.append(other)
+    model.graph.output.insert(0, onnx.helper.make_tensor_value_info("sum", 1, None))
+    onnx.save(model, tmp_path / "two.onnx")
+    two = replaced(specified, model=replaced(specified.model, source="two.onnx"))
+    with pytest.raises(BenanzaError, match=f"several outputs, sum, {scores.name}; set name in"):
+        ran(two, tmp_path / "p.toml")
+    with pytest.raises(BenanzaError, match="no output 'none', but sum"):
+        ran(_output(name="none")(two), tmp_path / "p.toml")
+    found = ran(_output(name=scores.name)(two), tmp_path / "p.toml").result
+    assert found.accuracies == ran(specified, tmp_path / "one.toml").result.accuracies
+
+
+def test_open_sizes_are_bound_by_the_specification(
+    specified: PipelineSpecification, tmp_path: Path
+) -> None:
+    model = onnx.load(DIGITS / "model.onnx")
+    height = model.graph.input[0].type.tensor_type.shape.dim[2]
+    height.dim_param = "height"
+    onnx.save(model, tmp_path / "open.onnx")
+    source = replaced(specified.model, source="open.onnx", dims={"height": 32})
+    run = ran(replaced(specified, model=source), tmp_path / "p.toml")
+    assert run.result.accuracies[0].share > 0.7
+    other = replaced(run.here, model=replaced(run.here.model, dims={"height": 33}))
+    result = ran(other, tmp_path / "p.toml").result
+    assert "model.dims.height" in [each.what for each in result.changed]
+    assert len(result.failed) == 40, "the steps make another size"
+
+
+def test_a_file_whose_name_is_no_text_is_named_by_its_bytes(
+    specified: PipelineSpecification, tmp_path: Path
+) -> None:
+    name = os.fsdecode(b"\xe9.jpg")
+    file = next((DIGITS / "images").glob("*/*"))
+    copy = tmp_path / "images" / file.parent.name / name
+    copy.parent.mkdir(parents=True)
+    copy.write_bytes(file.read_bytes())
+    data = replaced(specified.data, source="images", samples=1)
+    run = ran(replaced(specified, data=data), tmp_path / "p.toml")
+    write_pipeline(run.here, tmp_path / "p.toml")
+    recorded = read_pipeline(tmp_path / "p.toml").recorded
+    assert recorded is not None
+    assert recorded.witnesses == (f"{file.parent.name}/\\xe9.jpg",)
 
 
 def test_a_scenario_is_run_and_recorded(recorded: PipelineSpecification, tmp_path: Path) -> None:

@@ -15,7 +15,12 @@ def test_the_highest_scores_have_names_from_the_offset_on() -> None:
     scores = np.array([[0.1, 0.9, 0.9, np.nan, 0.5]])
     output = PipelineOutput(labels=("a", "b", "c"), offset=1)
     assert named(scores, output, 4) == NamedScores((1, 2, 4, 0), ("a", "b", "", ""))
-    assert named(scores, output, 9).positions == (1, 2, 4, 0, 3)
+    assert named(scores, output, 9).positions == (1, 2, 4, 0), "what is no number is no score"
+
+
+def test_scores_without_a_number_name_nothing() -> None:
+    scores = np.full((1, 5), np.nan, np.float16)
+    assert named(scores, PipelineOutput(labels=("a", "b")), 5) == NamedScores((), ())
 
 
 def test_what_failed_or_has_no_name_is_never_right() -> None:

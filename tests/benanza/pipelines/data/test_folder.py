@@ -62,6 +62,12 @@ def test_names_that_are_not_unicode_are_in_the_digest_as_their_bytes(folder: Pat
     assert ImageFolder(folder).sha256 == expected
 
 
+def test_a_class_that_no_specification_can_name_is_refused(folder: Path) -> None:
+    (folder / os.fsdecode(b"caf\xe9")).mkdir()
+    with pytest.raises(BenanzaError, match="isn't UTF-8; rename it"):
+        ImageFolder(folder)
+
+
 def test_what_is_no_folder_of_classes_is_said(folder: Path) -> None:
     for wrong, said in ((folder / "none", "can't be read"), (folder / "a", "has no images")):
         with pytest.raises(BenanzaError, match=said):

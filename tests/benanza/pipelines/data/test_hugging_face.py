@@ -75,11 +75,30 @@ def test_files_are_taken_as_they_are(folder: Path) -> None:
     assert read == JPEGS
 
 
+def test_the_only_columns_of_images_and_classes_need_no_name(folder: Path) -> None:
+    data = _opened(folder, image="")
+    assert data.content(data.samples[0]) == JPEGS[0]
+
+
+def test_of_several_columns_one_has_to_be_named(datasets: Any, tmp_path: Path) -> None:
+    images = [{"bytes": JPEGS[0], "path": None}]
+    features = {
+        **dict.fromkeys(("left", "right"), datasets.Image()),
+        "kind": datasets.ClassLabel(names=["a"]),
+    }
+    columns = {"left": images, "right": images, "kind": [0]}
+    rows = datasets.Dataset.from_dict(columns, features=datasets.Features(features))
+    rows.save_to_disk(tmp_path / "saved")
+    with pytest.raises(BenanzaError, match=r"has 2 columns of the feature Image; .* left, right"):
+        _opened(tmp_path, image="", label="")
+    assert _opened(tmp_path, image="left", label="").classes == ("a",)
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
         ({"split": "train"}, "saved has the splits test; name one"),
-        ({"image": "image"}, "no column 'image' of the feature Image; it has picture"),
+        ({"image": "image"}, r"no column 'image' of the feature Image; set image in \[data\] to"),
         ({"label": "note"}, "no column 'note' of the feature ClassLabel"),
     ],
 )

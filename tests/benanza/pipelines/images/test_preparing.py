@@ -86,6 +86,23 @@ def test_damaged_files_fail_with_a_reason(library: str, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("library", ["pillow", "opencv", "simplejpeg"])
+def test_behind_its_end_a_file_may_have_more(library: str) -> None:
+    step = _decode(library, colours="RGB")
+    assert np.array_equal(decode(JPEG + bytes(5_000), step), decode(JPEG, step))
+
+
+@pytest.mark.parametrize("library", ["opencv", "simplejpeg"])
+def test_the_end_of_a_thumbnail_is_not_that_of_the_file(library: str) -> None:
+    """Segment APP1 has a whole JPEG file, as cameras write it."""
+    segment = b"Exif\0\0" + JPEG
+    content = JPEG[:2] + b"\xff\xe1" + (len(segment) + 2).to_bytes(2) + segment + JPEG[2:]
+    step = _decode(library, colours="RGB")
+    assert np.array_equal(decode(content, step), decode(JPEG, step))
+    with pytest.raises(FailedSampleError, match="cut off"):
+        decode(content[:-200], step)
+
+
+@pytest.mark.parametrize("library", ["pillow", "opencv", "simplejpeg"])
 @pytest.mark.parametrize("kind", ["EPS", "PPM", "TGA"])
 def test_files_of_other_kinds_reach_no_plugin_of_pillow(library: str, kind: str) -> None:
     with pytest.raises(FailedSampleError, match="no image of JPEG, PNG, WEBP, BMP, GIF, TIFF"):

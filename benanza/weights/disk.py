@@ -1,12 +1,15 @@
 """Packed weights on disk, from where they are back sooner than from where they were published.
 
 A file is named by the key that it is asked for by and by the SHA-256 of what is in it, which is
-checked whenever it is read. So a damaged or exchanged file is never lent.
+checked whenever it is read. So a damaged or exchanged file is never lent. Only the store's user can
+read it: a tenant may have passed a file that others can't read.
 """
 
 import fcntl
 import logging
 import os
+import stat
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
@@ -22,8 +25,10 @@ SUFFIX = ".weights"
 PART = ".part"
 _READ_BYTES = 1 << 22
 
-_UNKNOWN_S_PER_BYTE = 1e-9
-"""What it is taken to cost to bring something back that an earlier store has loaded."""
+_UNKNOWN_S_PER_BYTE = 2.0**-30
+"""What it is taken to cost to bring something back that an earlier store has loaded. By the byte it
+is exactly the same for all sizes, so that the oldest goes first.
+"""
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +46,7 @@ class DiskTier(Closing):
         self._held: dict[str, _HeldFile] = {}
         self._guard = Lock()
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             for part in folder.glob(f"*{PART}"):  # of a store that was killed
@@ -49,7 +54,9 @@ class DiskTier(Closing):
             for path in sorted(folder.glob(f"*-*{SUFFIX}"), key=lambda path: path.stat().st_mtime):
                 key, _, sha256 = path.stem.partition("-")
                 size = path.stat().st_size
+                _close_to_others(path)
                 self._add(key, _HeldFile(path, sha256, size, cost_s=size * _UNKNOWN_S_PER_BYTE))
+            self._make_room(0)
         except BlockingIOError as error:
             raise BenanzaError(f"another store uses {folder}; name another folder") from error
         except OSError as error:
@@ -89,11 +96,7 @@ class DiskTier(Closing):
         with self._guard:
             if key in self._held or memory.size > self._limit_bytes:
                 return
-            while self._used_bytes() + memory.size > self._limit_bytes:
-                worst = self._policy.least(self._held)
-                assert worst is not None
-                self._drop(worst)
-                EVICTIONS.labels("disk").inc()
+            self._make_room(memory.size)
         path = self._folder / f"{key}-{memory.sha256}{SUFFIX}"
         part = path.with_suffix(PART)
         try:
@@ -121,6 +124,14 @@ class DiskTier(Closing):
     def _used_bytes(self) -> int:
         return sum(held.size for held in self._held.values())
 
+    def _make_room(self, size: int) -> None:
+        """Gives others up until so many bytes fit, which are no more than the limit."""
+        while self._used_bytes() + size > self._limit_bytes:
+            worst = self._policy.least(self._held)
+            assert worst is not None
+            self._drop(worst)
+            EVICTIONS.labels("disk").inc()
+
     def _add(self, key: str, held: "_HeldFile") -> None:
         self._held[key] = held
         self._policy.use(key, held.cost_s, held.size)
@@ -130,6 +141,13 @@ class DiskTier(Closing):
         self._held.pop(key).path.unlink(missing_ok=True)
         self._policy.give_up(key)
         BYTES.labels("disk").set(self._used_bytes())
+
+
+def _close_to_others(path: Path) -> None:
+    """Earlier versions let all users read what they wrote."""
+    if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        with suppress(PermissionError):  # not every file system has modes
+            path.chmod(0o600)
 
 
 class _HeldFile(NamedTuple):

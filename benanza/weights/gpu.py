@@ -90,8 +90,10 @@ class GpuTier(Closing):
         started = monotonic()
         with memory.mapped() as mapped:
             array = np.frombuffer(mapped, np.uint8)
-            file = self._export(array.ctypes.data, memory.size, key[0])
-            del array  # a mapping with an array of it can't be closed
+            try:
+                file = self._export(array.ctypes.data, memory.size, key[0])
+            finally:
+                del array  # a mapping with an array of it can't be closed
         self._held[key] = _HeldCopy(file, memory.size, monotonic() - started)
         self._count()
 

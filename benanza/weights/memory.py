@@ -54,8 +54,11 @@ class SealedMemory(Closing):
         return mmap.mmap(self._file, self.size, mmap.MAP_SHARED, mmap.PROT_READ)
 
     def copy_to(self, path: Path) -> None:
-        """Writes the bytes into a file. Raises `OSError`."""
-        with path.open("wb", buffering=0) as file:
+        """Writes the bytes into a new file, for this user alone: they may be of a file that others
+        can't read. Raises `OSError`.
+        """
+        made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(made, "wb", buffering=0) as file:
             sent = 0
             while sent < self.size:
                 sent += os.sendfile(file.fileno(), self._file, sent, self.size - sent)

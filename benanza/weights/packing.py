@@ -35,8 +35,6 @@ _TENSOR = {field.name: field.number for field in TensorProto.DESCRIPTOR.fields}
 _AS_IN_MEMORY = {_TENSOR[name] for name in ("raw_data", "float_data", "double_data")}
 """Fields whose bytes are those of the array."""
 
-_NUMBERS = {_TENSOR[name] for name in ("int32_data", "int64_data", "uint64_data", "string_data")}
-
 
 class _External(NamedTuple):
     """Bytes of a file beside the model, and the tensors that they are."""
@@ -117,15 +115,18 @@ class _Packing:
     def _initializer(self, source: Source, end: int) -> None:
         """Packs one weight, or keeps it, or notes where it lies.
 
-        Its name may come after its data, its type and its shape may not.
+        Its name may come after its data, its type and its shape may not. Of large fields only the
+        first can be its data: all that comes before is parsed for that, which takes long for many.
         """
         fields = bytearray()
         data: PackedWeight | None = None
+        is_first = True
         while source.position < end:
             head = self._fields.head_of(source)
-            if head.size >= PACKED_FROM_BYTES and head.number in _AS_IN_MEMORY | _NUMBERS:
+            if is_first and head.size >= PACKED_FROM_BYTES and head.number in _AS_IN_MEMORY:
+                is_first = False
                 tensor = TensorProto.FromString(bytes(fields))
-                if head.number in _AS_IN_MEMORY and data is None and _fits(tensor, head.size):
+                if _fits(tensor, head.size):
                     data = self._writer.add(
                         "", tensor.data_type, tuple(tensor.dims), _parts(source, head.size)
                     )

@@ -1,9 +1,12 @@
 """The store of weights as a process, with status pages, until a signal ends it."""
 
+import logging
 import os
+import pwd
 import resource
 import signal
-from collections.abc import Callable
+import stat
+from collections.abc import Callable, Collection
 from pathlib import Path
 from threading import Event
 from typing import NamedTuple
@@ -19,6 +22,8 @@ from benanza_backbone.service.status_server import Check, StatusServer
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of
 from benanza_ingest.reading.allowed import allowed_of
+
+log = logging.getLogger(__name__)
 
 
 class StoreRequest(NamedTuple):
@@ -66,6 +71,7 @@ def serve_weights(request: StoreRequest, settings: Settings, started: Callable[[
             gpus=gpus,
         ) as server,
     ):
+        _warn_of_closed_folders(request)
 
         def checks() -> list[Check]:
             return [
@@ -85,3 +91,37 @@ def serve_weights(request: StoreRequest, settings: Settings, started: Callable[[
     if gpus is not None:
         gpus.close()
     return DONE
+
+
+def _warn_of_closed_folders(request: StoreRequest) -> None:
+    for user in request.users:
+        if folder := closed_folder(request.socket, user):
+            log.warning(
+                "user %d can't reach the socket, although --allow names that user, who may not "
+                "enter %s; name a socket in an open folder with --socket",
+                user,
+                folder,
+            )
+
+
+def closed_folder(path: Path, user: int) -> Path | None:
+    """The first folder on the way to this path that its mode closes to the user of this id."""
+    groups = _groups(user)
+    folders = reversed(path.absolute().parents)
+    return next((each for each in folders if not _enters(each.stat(), user, groups)), None)
+
+
+def _enters(folder: os.stat_result, user: int, groups: Collection[int]) -> bool:
+    if user == folder.st_uid:
+        needed = stat.S_IXUSR
+    else:
+        needed = stat.S_IXGRP if folder.st_gid in groups else stat.S_IXOTH
+    return user == 0 or bool(folder.st_mode & needed)
+
+
+def _groups(user: int) -> Collection[int]:
+    try:
+        known = pwd.getpwuid(user)
+    except KeyError:
+        return ()
+    return os.getgrouplist(known.pw_name, known.pw_gid)

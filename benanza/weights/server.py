@@ -264,7 +264,7 @@ def _listening(path: Path, mode: int) -> socket.socket:
     """A socket at this path; one that a killed store left there is replaced."""
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # it may be the data folder
         if path.is_socket():
             with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as tried:
                 try:

@@ -25,7 +25,7 @@ from benanza.weights.metrics import (
 from benanza.weights.sources import WeightSource
 from benanza_backbone.closing import Closing
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.weights.packed import Write, index_of
+from benanza_backbone.weights.packed import PackedError, Write, index_of
 
 MAX_KNOWN_KEYS = 10_000
 """Of which it is kept what they stand for. What is forgotten is loaded once more."""
@@ -147,10 +147,9 @@ class WeightStore(Closing):
         with self._changed:
             held = self._held.get(memory.sha256)
             if held is None:
-                held = self._held[memory.sha256] = _Held(memory, cost_s)
+                held = self._held[memory.sha256] = self._made(memory, cost_s, key)
             else:  # the same weights in another file
-                self._use(-memory.size)
-                memory.close()
+                self._give_back(memory)
             self._lend(held)
             if key is not None:
                 if len(self._known) >= MAX_KNOWN_KEYS:
@@ -159,6 +158,19 @@ class WeightStore(Closing):
         if tier == "source" and key is not None and self._disk is not None:
             self._save(self._disk, key, held, cost_s)
         return held, tier
+
+    def _made(self, memory: SealedMemory, cost_s: float, key: str | None) -> _Held:
+        """What holds this memory, which is given back if that can't be."""
+        try:
+            return _Held(memory, cost_s)
+        except (MemoryError, OSError, ValueError, PackedError) as error:
+            self._give_back(memory)
+            if key is not None and self._disk is not None:
+                self._disk.drop(key)  # it may be why, and would be so again
+            raise BenanzaError(
+                "the store has loaded the weights and can't read them "
+                f"({str(error) or type(error).__name__}); ask again"
+            ) from error
 
     def _from_disk(self, key: str | None) -> SealedMemory | None:
         disk = self._disk
@@ -174,8 +186,7 @@ class WeightStore(Closing):
         if wanted == [memory.sha256]:
             disk.used(key)
             return memory
-        self._use(-memory.size)
-        memory.close()
+        self._give_back(memory)
         if wanted != [None]:
             log.warning("weights on disk are damaged, and are loaded anew: %s", key)
             disk.drop(key)
@@ -242,6 +253,10 @@ class WeightStore(Closing):
     def _end(self, held: _Held) -> None:
         with self._changed:
             held.leases -= 1
+
+    def _give_back(self, memory: SealedMemory) -> None:
+        self._use(-memory.size)
+        memory.close()
 
     def _use(self, size: int) -> None:
         with self._changed:

@@ -153,9 +153,7 @@ def _granted(
             f"no store of weights answers at {socket}; start one: benanza serve weights"
         ) from error
     except PermissionError as error:
-        raise LeaseError(
-            f"this user may not use the store at {socket}; start it with --allow for this user"
-        ) from error
+        raise LeaseError(_shut_out(Path(socket))) from error
     except TimeoutError as error:
         raise LeaseError(f"the store at {socket} doesn't answer; see its log") from error
     except (OSError, EOFError, MessageError) as error:
@@ -168,6 +166,17 @@ def _granted(
     if isinstance(answer, RefusedLease):
         raise LeaseError(answer.reason)
     raise LeaseError(f"what answers at {socket} is no store of weights of this version")
+
+
+def _shut_out(socket: Path) -> str:
+    """Why this user can't connect to a socket that may be there."""
+    for folder in reversed(socket.absolute().parents):
+        if not os.access(folder, os.X_OK, effective_ids=True):
+            return (
+                f"this user may not enter {folder}, and so not ask the store at {socket}; start it "
+                "with --socket in a folder that this user may enter"
+            )
+    return f"this user may not use the store at {socket}; start it with --allow for this user"
 
 
 def _asked(

@@ -67,7 +67,8 @@ class UserId(click.ParamType):
     type=UserId(),
     multiple=True,
     metavar="USER",
-    help="Another user who may ask, by name or number. May be repeated.",
+    help="Another user who may ask, by name or number, if the socket's folder is open to that "
+    "user. May be repeated.",
 )
 @click.pass_context
 def weights(
@@ -90,7 +91,8 @@ def weights(
     \b
     Examples:
       benanza serve weights
-      benanza serve weights --memory 16GB --disk /var/cache/weights --allow www-data
+      benanza serve weights --memory 16GB --disk /var/cache/weights
+      benanza serve weights --socket /srv/weights/socket --allow www-data
     """
     from benanza.weights.serve import StoreRequest, serve_weights
 

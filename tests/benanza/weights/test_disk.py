@@ -1,5 +1,7 @@
 """Copies on disk: within the limit, checked, and nothing left of a store that was killed."""
 
+import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -53,3 +55,38 @@ def test_a_folder_belongs_to_one_store(tmp_path: Path) -> None:
         DiskTier(tmp_path, 100)
     with pytest.raises(BenanzaError, match="can't be used"):
         DiskTier(tmp_path / "lock" / "folder", 100)
+
+
+def test_only_its_user_can_read_what_it_keeps(tmp_path: Path) -> None:
+    """A tenant's private file was copied for all users."""
+    before = os.umask(0)
+    try:
+        with DiskTier(tmp_path / "disk", 100) as disk, memory(b"weights") as saved:
+            disk.save("key", saved, 1.0)
+    finally:
+        os.umask(before)
+    (copy,) = (tmp_path / "disk").glob("*.weights")
+    assert mode(copy.parent) == 0o700
+    assert mode(copy) == 0o600
+    copy.chmod(0o644)  # as earlier versions have it
+    with DiskTier(tmp_path / "disk", 100):
+        assert mode(copy) == 0o600
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_smaller_limit_holds_from_the_start(tmp_path: Path) -> None:
+    sizes = {"first": 30, "second": 7, "third": 13}
+    with DiskTier(tmp_path, 100) as disk:
+        for age, (key, size) in enumerate(sizes.items()):
+            with memory(key[:1].encode() * size) as saved:
+                disk.save(key, saved, 1.0)
+                path = tmp_path / f"{key}-{saved.sha256}.weights"
+            os.utime(path, (age, age))
+    with DiskTier(tmp_path, 20) as disk:
+        assert disk.used_bytes == 20
+        assert disk.load("first", print) is None
+    with DiskTier(tmp_path, 5):
+        assert not list(tmp_path.glob("*.weights"))

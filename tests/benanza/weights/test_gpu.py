@@ -13,6 +13,7 @@ from benanza.weights.server import WeightServer
 from benanza.weights.store import WeightStore
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.weights import lease
+from benanza_backbone.weights.gpu_memory import GpuMemoryError
 from benanza_backbone.weights.lease import LeaseError, leased
 from benanza_backbone.weights.on_gpu import gpu_arrays
 from benanza_ingest.limits import Limits
@@ -61,6 +62,21 @@ def test_what_is_not_leased_goes_when_room_lacks_there(tier: GpuTier) -> None:
                 pass
     for each in (one, two, three):
         each.close()
+
+
+def test_a_copy_that_cannot_be_made_is_the_error_that_is_told() -> None:
+    """It was told that a mapping can't be closed."""
+
+    def fails(*_: object) -> int:
+        raise GpuMemoryError("the GPU has no room")
+
+    with (
+        GpuTier(25, fails) as tier,
+        memory(1) as one,
+        pytest.raises(GpuMemoryError, match="the GPU has no room"),
+        tier.lease("a", one),
+    ):
+        pass
 
 
 def test_closed_it_has_nothing_open() -> None:

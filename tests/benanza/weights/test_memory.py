@@ -37,6 +37,19 @@ def test_a_reader_has_a_place_of_its_own() -> None:
             os.close(file)
 
 
+def test_a_copy_is_a_new_file(tmp_path: Path) -> None:
+    """One that others have opened, or a link to one, would show them what is written."""
+    (tmp_path / "theirs").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "theirs")
+    with SealedMemory.filled(lambda write: write(b"weights")) as memory:
+        memory.copy_to(tmp_path / "copy")
+        for name in ("theirs", "link"):
+            with pytest.raises(FileExistsError):
+                memory.copy_to(tmp_path / name)
+    assert (tmp_path / "copy").read_bytes() == b"weights"
+    assert (tmp_path / "theirs").read_bytes() == b""
+
+
 def test_what_fails_to_fill_it_leaves_nothing() -> None:
     before = len(list(Path("/proc/self/fd").iterdir()))
 

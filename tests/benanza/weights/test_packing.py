@@ -199,6 +199,36 @@ def test_files_of_endless_fields_are_refused(
             read(content)
 
 
+def test_many_fields_that_are_not_the_data_take_no_longer_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All that came before was parsed at each of them."""
+    parsed = []
+
+    def fits(tensor: TensorProto, _: int) -> bool:
+        parsed.append(tensor)
+        return False
+
+    monkeypatch.setattr(packing, "_fits", fits)
+    parts, size = 20, PACKED_FROM_BYTES // 4
+    fields = TensorProto(name="w", data_type=1, dims=[parts * size]).SerializeToString()
+    fields += TensorProto(float_data=[1.0] * size).SerializeToString() * parts
+    model = model_of([helper.make_node("Identity", ["x"], ["y"])], []).SerializeToString()
+    found, _ = packed(model + field(7, field(5, fields)))
+    (left,) = ModelProto.FromString(found.model).graph.initializer
+    assert (numpy_helper.to_array(left) == np.ones(parts * size, np.float32)).all()
+    assert len(parsed) == 1
+
+
+def field(number: int, content: bytes) -> bytes:
+    """As protobuf writes it."""
+    head, size = bytearray([number << 3 | 2]), len(content)
+    while size > 127:
+        head.append(size & 127 | 128)
+        size >>= 7
+    return bytes([*head, size]) + content
+
+
 def test_fields_without_content_count_as_bytes_that_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packing, "MAX_INDEX_BYTES", 100)
     with pytest.raises(ModelError, match="more than 100 bytes besides"):

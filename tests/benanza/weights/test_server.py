@@ -1,6 +1,7 @@
 """Tenants, good and bad, at a store's socket."""
 
 import os
+import re
 import socket as sockets
 import stat
 from collections.abc import Iterator, Sequence
@@ -10,6 +11,7 @@ from functools import partial
 from hashlib import sha256
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Thread
 from time import monotonic, sleep
 
@@ -298,6 +300,60 @@ def test_other_users_may_not_ask_unless_they_are_allowed(
         assert stat.S_IMODE(path.stat().st_mode) == 0o666
         with leased(model, socket=path):
             pass
+
+
+@contextmanager
+def without_privileges() -> Iterator[None]:
+    """Root may do all."""
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65_534)
+    try:
+        yield
+    finally:
+        os.seteuid(user)
+
+
+@pytest.mark.parametrize(
+    ("closed", "why"),
+    [
+        ("folder", "this user may not enter {closed}, .*with --socket in a folder that this user"),
+        ("folder/socket", "this user may not use the store at {closed}; start it with --allow"),
+    ],
+)
+def test_a_user_who_cannot_reach_the_socket_is_told_what_is_in_the_way(
+    store: WeightStore, closed: str, why: str
+) -> None:
+    """Who had been named was told to have --allow name that user."""
+    with TemporaryDirectory(dir="/tmp") as name:  # which is open to all, unlike pytest's folders
+        Path(name).chmod(0o755)
+        socket = Path(name) / "folder" / "socket"
+        socket.parent.mkdir(mode=0o755)
+        socket.parent.chmod(0o755)
+        with WeightServer(socket, store, users=[65_534], allowed=ANYWHERE, limits=Limits()):
+            shut = Path(name) / closed
+            shut.chmod(0o600 if shut.is_dir() else 0)
+            told = why.format(closed=re.escape(str(shut)))
+            with (
+                without_privileges(),
+                pytest.raises(LeaseError, match=told),
+                leased("m.onnx", socket=socket),
+            ):
+                pass
+            socket.parent.chmod(0o755)
+
+
+def test_a_folder_that_the_store_makes_is_for_its_user_alone(
+    store: WeightStore, tmp_path: Path
+) -> None:
+    """It is the data folder, unless --socket names another."""
+    socket = tmp_path / "data" / "weights.sock"
+    before = os.umask(0)
+    try:
+        with WeightServer(socket, store, allowed=ANYWHERE, limits=Limits()):
+            assert stat.S_IMODE(socket.parent.stat().st_mode) == 0o700
+    finally:
+        os.umask(before)
 
 
 def test_one_user_cannot_take_all_places(

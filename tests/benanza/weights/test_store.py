@@ -1,5 +1,6 @@
 """What is held, loaded once, given up, and brought back."""
 
+import hashlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,6 +14,7 @@ from benanza.weights.disk import DiskTier
 from benanza.weights.memory import SealedMemory
 from benanza.weights.sources import WeightSource
 from benanza.weights.store import NoRoomError, WeightStore
+from benanza_backbone.errors import BenanzaError
 from benanza_backbone.telemetry import REGISTRY
 from benanza_backbone.weights.packed import PackedWriter, Write
 from benanza_ingest.errors import ModelError
@@ -173,3 +175,32 @@ def test_damaged_copies_are_loaded_anew(tmp_path: Path, damage: Callable[[Path],
     with WeightStore(PACKED, disk) as store:
         assert tier(store, source) == "source"
     assert source.loads == 2
+
+
+class NoWeights(Made):
+    """Bytes that are no packed weights."""
+
+    def fill(self, write: Write) -> None:
+        write(bytes(SIZE))
+
+
+def test_weights_that_cannot_be_read_leave_nothing() -> None:
+    """Their memory stayed, and counted, for good."""
+    with WeightStore(PACKED) as store:
+        before = len(list(Path("/proc/self/fd").iterdir()))
+        for _ in range(3):
+            with pytest.raises(BenanzaError, match=r"can't read them \(no footer\); ask again"):
+                tier(store, NoWeights("key"))
+        assert metric("bytes", tier="memory") == 0
+        assert len(list(Path("/proc/self/fd").iterdir())) == before
+        assert tier(store, Made("key")) == "source"
+
+
+def test_a_copy_on_disk_that_holds_no_weights_is_loaded_anew(tmp_path: Path) -> None:
+    content = bytes(SIZE)
+    digest = hashlib.sha256(content).hexdigest()
+    (tmp_path / f"key-{digest}.weights").write_bytes(content)
+    with WeightStore(PACKED, DiskTier(tmp_path, PACKED)) as store:
+        with pytest.raises(BenanzaError, match="ask again"):
+            tier(store, Made("key"))
+        assert tier(store, Made("key")) == "source"

@@ -1,8 +1,10 @@
 """Those that are alone on a device are, and nobody waits for ever because others keep coming."""
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +17,7 @@ from benanza_backbone.errors import BenanzaError
 from benanza_runner.isolation.device_turn import DeviceTakenError, DeviceTurn, cores, shared_folder
 from benanza_runner.isolation.isolated_runtime import IsolatedRuntime, RuntimeStartError
 from tests.runner.fake_runtime import FakeRuntime
+from tests.runner.layers import relu
 
 SHORT_S = 0.1
 
@@ -127,3 +130,82 @@ def test_a_runner_waits_for_its_turn_and_no_layer_is_late_for_it(tmp_path: Path)
             Timer(SHORT_S, runtime.stop).start()
             with pytest.raises(RuntimeStartError, match="stopped"):
                 runtime.ceilings("fp32")
+
+
+def clear(folder: Path) -> None:
+    """As what removes old files from folders for temporary ones."""
+    for path in folder.iterdir():
+        path.unlink()
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_files_that_are_removed_are_made_anew_by_who_enters_next(
+    tmp_path: Path, alone: bool
+) -> None:
+    """Two programs were alone on a device, each by files of its own."""
+    early = turn(tmp_path, alone=alone)
+    files = early.files
+    clear(tmp_path)
+    late = turn(tmp_path)
+    for inside, outside in ((early, late), (late, early)):
+        with inside, pytest.raises(DeviceTakenError):
+            outside.__enter__()
+    assert early.files == files
+    assert (early.renewals, late.renewals) == (1, 0)
+
+
+def test_the_folder_is_made_anew_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    early, late = (DeviceTurn(["gpu"], alone=True, wait_s=SHORT_S) for _ in range(2))
+    shutil.rmtree(shared_folder())
+    with early, pytest.raises(DeviceTakenError):
+        late.__enter__()
+
+
+def test_what_has_inherited_files_that_were_removed_keeps_nobody_waiting(tmp_path: Path) -> None:
+    early, waiting = turn(tmp_path), turn(tmp_path)
+    with early:
+        process = subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=early.files)
+    with process:
+        clear(tmp_path)
+        with early:
+            pass
+        with waiting:
+            pass
+
+
+def test_what_inherits_files_that_were_made_anew_keeps_the_device(tmp_path: Path) -> None:
+    early, late = turn(tmp_path), turn(tmp_path)
+    clear(tmp_path)
+    early.__enter__()
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=early.files):
+        for file in early.files:
+            os.close(file)  # as if this process had been killed
+        with pytest.raises(DeviceTakenError):
+            late.__enter__()
+    with late:
+        pass
+
+
+def test_files_that_are_used_do_not_get_old(tmp_path: Path) -> None:
+    own = turn(tmp_path)
+    for path in tmp_path.iterdir():
+        os.utime(path, (0, 0))
+    with own:
+        pass
+    assert all(path.stat().st_mtime > 0 for path in tmp_path.iterdir())
+
+
+def test_a_worker_that_has_inherited_files_that_were_removed_is_replaced(tmp_path: Path) -> None:
+    own = turn(tmp_path, wait_s=10)
+    with IsolatedRuntime("tests.runner.fake_runtime:FakeRuntime", turn=own) as runtime:
+
+        def worker() -> str:
+            return runtime.measure(relu(2), "fp32").environment["process"]
+
+        first = worker()
+        assert worker() == first
+        clear(tmp_path)
+        second = worker()
+        assert second != first
+        assert worker() == second

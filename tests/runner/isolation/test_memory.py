@@ -33,3 +33,14 @@ def test_free(tmp_path: Path) -> None:
         assert free_bytes(tmp_path) == free
     (tmp_path / "memory.max").write_text("max\n")
     assert free_bytes(tmp_path) == pytest.approx(machine, rel=0.5)
+
+
+def test_files_that_the_kernel_may_drop_count_as_free(tmp_path: Path) -> None:
+    (tmp_path / "memory.max").write_text("5000\n")
+    (tmp_path / "memory.current").write_text("4000\n")
+    (tmp_path / "memory.stat").write_text("anon 500\nfile 3400\ninactive_file 3000\n")
+    assert free_bytes(tmp_path) == 4000
+    (tmp_path / "memory.stat").write_text("anon 500\ninactive_file 4100\n")  # read a moment later
+    assert free_bytes(tmp_path) == 5000
+    (tmp_path / "memory.stat").write_text("anon 500\n")
+    assert free_bytes(tmp_path) == 1000

@@ -44,7 +44,8 @@ class DeviceTurn:
     again within itself, by the same thread. If the process in it is killed, processes that inherit
     `files` stay in it until they end: so what it has left behind keeps the device while it runs.
     Who leaves it ends it for them as well. Raises `BenanzaError` if the files can't be opened. Who
-    enters gets a `DeviceTakenError` after `wait_s` seconds, or once it is stopped.
+    enters gets a `DeviceTakenError` after `wait_s` seconds, or once it is stopped. The files may be
+    removed, as by what clears folders for temporary files: whoever enters then makes them anew.
     """
 
     def __init__(
@@ -55,11 +56,10 @@ class DeviceTurn:
         wait_s: float = inf,
         folder: Path | None = None,
     ) -> None:
-        folder = folder or shared_folder()
         self._names = ", ".join(devices)
         # In one order by all, or two would wait for each other.
         self._devices = [
-            (_opened(folder / f"{name}.gate"), _opened(folder / f"{name}.turn"))
+            (_LockFile(folder, f"{name}.gate"), _LockFile(folder, f"{name}.turn"))
             for name in sorted(devices)
         ]
         self._how = fcntl.LOCK_EX if alone else fcntl.LOCK_SH
@@ -69,8 +69,15 @@ class DeviceTurn:
 
     @property
     def files(self) -> tuple[int, ...]:
-        """The file descriptors that a process inherits to be in it."""
-        return tuple(turn for _, turn in self._devices)
+        """The file descriptors that a process inherits to be in it. They stay the same."""
+        return tuple(turn.file for _, turn in self._devices)
+
+    @property
+    def renewals(self) -> int:
+        """How often files were made anew. Processes that inherited `files` before are in no turn
+        since.
+        """
+        return sum(turn.renewals for _, turn in self._devices)
 
     def stop(self) -> None:
         """Whoever waits, in another thread, waits no more."""
@@ -86,7 +93,7 @@ class DeviceTurn:
                     try:
                         self._take(turn, self._how, deadline)
                     finally:
-                        fcntl.flock(gate, fcntl.LOCK_UN)
+                        gate.unlock()
             except BaseException:
                 self._leave()
                 raise
@@ -102,17 +109,63 @@ class DeviceTurn:
         if not self._depth:
             self._leave()
 
-    def _take(self, file: int, how: int, deadline: float) -> None:
+    def _take(self, file: "_LockFile", how: int, deadline: float) -> None:
         while True:
             with suppress(BlockingIOError):
-                fcntl.flock(file, how | fcntl.LOCK_NB)
+                file.lock(how)
                 return
             if self._stopped.wait(LOOK_S) or time.monotonic() > deadline:
                 raise DeviceTakenError(f"another program keeps {self._names}")
 
     def _leave(self) -> None:
         for _, turn in self._devices:
-            fcntl.flock(turn, fcntl.LOCK_UN)
+            turn.unlock()
+
+
+class _LockFile:
+    """A file of this name that whoever takes turns locks, by default in the shared folder."""
+
+    def __init__(self, folder: Path | None, name: str) -> None:
+        self._folder = folder
+        self._name = name
+        self._path = self._place()
+        self.file = _opened(self._path)
+        self.renewals = 0
+
+    def lock(self, how: int) -> None:
+        """Raises `BlockingIOError` while others have it, and `BenanzaError` if it was removed and
+        can't be made anew.
+        """
+        fcntl.flock(self.file, how | fcntl.LOCK_NB)
+        while not self._is_there():
+            # Others lock another one by now. Who inherited this one must not go on having it: there
+            # may be some who wait for it.
+            self.unlock()
+            self._renew()
+            fcntl.flock(self.file, how | fcntl.LOCK_NB)
+        with suppress(OSError):  # it may be another user's
+            os.utime(self.file)  # what is removed is what is old
+
+    def unlock(self) -> None:
+        """For those as well who inherited it."""
+        fcntl.flock(self.file, fcntl.LOCK_UN)
+
+    def _place(self) -> Path:
+        return (self._folder or shared_folder()) / self._name
+
+    def _is_there(self) -> bool:
+        """Whether others that open it now get the same file."""
+        try:
+            return os.path.samestat(os.fstat(self.file), self._path.stat())
+        except OSError:
+            return False
+
+    def _renew(self) -> None:
+        self._path = self._place()  # the folder may be gone as well
+        made = _opened(self._path)
+        os.dup2(made, self.file, inheritable=False)
+        os.close(made)
+        self.renewals += 1
 
 
 def gpu() -> tuple[str, ...]:

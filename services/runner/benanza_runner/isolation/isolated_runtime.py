@@ -89,6 +89,7 @@ class IsolatedRuntime(Runtime):
         self._start_message = Start(runtime, dict(arguments or {}), self._memory_bytes)
         self._limits = limits or WorkerLimits()
         self._worker: WorkerProcess | None = None
+        self._renewals = 0
         self._described: Described | None = None
         self._slow_answers = 0
         self._stopped = False
@@ -240,6 +241,10 @@ class IsolatedRuntime(Runtime):
 
     def _started(self) -> WorkerProcess:
         self._unless_stopped()
+        renewals = self._turn.renewals if self._turn else 0
+        if renewals != self._renewals:
+            self.close()  # If this process is killed, the worker would keep nobody from the device.
+        self._renewals = renewals
         if self._worker is None:
             worker = self._worker = WorkerProcess(
                 WORKER_MODULE, _environment(), files=self._turn.files if self._turn else ()

@@ -31,13 +31,26 @@ def needed_bytes(layer: Layer, precision: Precision) -> int:
 
 
 def free_bytes(control_groups: Path = CONTROL_GROUPS) -> int:
-    """How many bytes this process could still get, of the machine's and of its control group's."""
+    """How many bytes this process could still get, of the machine's and of its control group's.
+
+    Of the latter's, files that it has read and doesn't use count as free, as in Kubernetes' working
+    set: the kernel drops them when room lacks.
+    """
     available = int(psutil.virtual_memory().available)
     limit = control_groups / "memory.max"
     used = control_groups / "memory.current"
     if limit.exists() and used.exists():
         text = limit.read_text(encoding="ascii").strip()
         if text != "max":
-            left = int(text) - int(used.read_text(encoding="ascii"))
-            available = min(available, max(left, 0))
+            taken = int(used.read_text(encoding="ascii"))
+            taken -= min(_unused_files_bytes(control_groups / "memory.stat"), taken)
+            available = min(available, max(int(text) - taken, 0))
     return available
+
+
+def _unused_files_bytes(statistics: Path) -> int:
+    """https://docs.kernel.org/admin-guide/cgroup-v2.html#memory-interface-files"""
+    if not statistics.exists():
+        return 0
+    lines = (line.split() for line in statistics.read_text(encoding="ascii").splitlines())
+    return next((int(value) for name, value in lines if name == "inactive_file"), 0)

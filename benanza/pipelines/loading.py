@@ -23,7 +23,7 @@ from benanza_backbone.settings import Settings
 from benanza_ingest.limits import Limits
 
 
-class SpecifiedModel(NamedTuple):
+class LoadedPipeline(NamedTuple):
     """The model, loaded, and the names of its outputs."""
 
     model: BatchedModel
@@ -36,7 +36,7 @@ def loaded_at(
     content: bytes,
     dims: Mapping[str, int],
     limits: Limits,
-) -> SpecifiedModel:
+) -> LoadedPipeline:
     """The model in a file, of which `content` has all bytes, at batch size 1 and the specified one.
 
     Raises `BenanzaError` if the framework hasn't the configuration, or can't run the model so.
@@ -53,7 +53,7 @@ def loaded_at(
         ],
         framework.memory_like,
     )
-    return SpecifiedModel(batched, tuple(output.name for output in models[0].proto.graph.output))
+    return LoadedPipeline(batched, tuple(output.name for output in models[0].proto.graph.output))
 
 
 def configured(specified: PipelineFramework, framework: Framework) -> Configuration:

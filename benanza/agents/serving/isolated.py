@@ -49,21 +49,21 @@ def evaluate_apart(
 ) -> EvaluationOutcome:
     """Evaluates the model in this file in a process that inherits these file descriptors.
 
-    However the process ends, that is an outcome. It runs `module`, which answers as `worker` does.
-    Where OpenTelemetry's variables ask for it, the process exports the trace after that, and
-    whatever goes wrong then is a warning.
+    However the process ends, that is an outcome, also where it can't be started. It runs `module`,
+    which answers as `worker` does. Where OpenTelemetry's variables ask for it, the process exports
+    the trace after that, and whatever goes wrong then is a warning.
     """
     request = EvaluateModel(
         requested, str(path), limits.model_bytes, limits.nodes, limits.tensor_elements
     )
     until = monotonic() + LONGEST_TURN_S
-    with _started(files, module) as worker:
-        try:
+    try:
+        with _started(files, module) as worker:
             answer = _asked(worker, request, LONGEST_TURN_S)
-        except WorkerError as error:
-            return EvaluationOutcome(failure=_ending(error))
-        if is_on(os.environ):
-            _export(worker, max(0.0, until - monotonic()))
+            if is_on(os.environ):
+                _export(worker, max(0.0, until - monotonic()))
+    except WorkerError as error:
+        return EvaluationOutcome(failure=_ending(error, "the evaluation's process"))
     if not isinstance(answer, ModelWasEvaluated):
         return EvaluationOutcome(failure=f"the process answered with a {type(answer).__name__}")
     return EvaluationOutcome(answer.figures, answer.report, answer.failure)
@@ -87,7 +87,7 @@ def _export(worker: WorkerProcess, seconds: float) -> None:
     try:
         answer = _asked(worker, ExportTrace(), seconds)
     except WorkerError as error:
-        why = str(error)
+        why = _ending(error)
     else:
         why = answer.failure if isinstance(answer, TraceExported) else type(answer).__name__
     if why:
@@ -95,14 +95,23 @@ def _export(worker: WorkerProcess, seconds: float) -> None:
 
 
 def _started(files: Sequence[int] = (), module: str = WORKER_MODULE) -> WorkerProcess:
+    """Raises `WorkerError` where the machine has no place for another process."""
     # What reads models that others name needs none of the agent's passwords.
     told = {name: value for name, value in os.environ.items() if not name.startswith(SECRET)}
-    return WorkerProcess(module, told, files=files)
+    try:
+        return WorkerProcess(module, told, files=files)
+    except OSError as error:
+        raise WorkerError(
+            f"can't be started: {error.strerror or error}; end other programs on the agent's "
+            "machine, or raise its limits"
+        ) from error
 
 
 def _asked(worker: WorkerProcess, request: Asked, seconds: float) -> Answered:
     return worker.ask(encoder.encode(request), answered, seconds, MOST_BYTES)
 
 
-def _ending(error: WorkerError) -> str:
-    return f"{error}: {short_reason(error.words)}" if error.words else f"the evaluation {error}"
+def _ending(error: WorkerError, process: str = "the process") -> str:
+    """What became of a process, as a sentence about it, with its last words."""
+    ending = f"{process} {str(error).removeprefix('the process ')}"
+    return f"{ending}: {short_reason(error.words)}" if error.words else ending

@@ -1,16 +1,17 @@
 """An agent in one of its frameworks, as a step over an event log: evaluations to results."""
 
-import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from benanza.agents.core import Agent, EvaluationOutcome, evaluated_on, given_up, is_asked, taken
 from benanza.agents.matching import unmet
 from benanza.agents.serving.isolated import Evaluate, evaluate_apart
 from benanza.agents.serving.known_evaluations import KnownEvaluations
-from benanza.agents.serving.model_file import write_model
+from benanza.agents.serving.model_file import model_file
 from benanza_backbone.clock import Clock
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import EventLog
@@ -105,22 +106,20 @@ class Evaluations:
         The model is had before the device, which a slow server would else keep from others.
         """
         try:
-            with tempfile.TemporaryDirectory(prefix="benanza-agent-") as folder:
-                path = Path(folder) / "model.onnx"
-                write_model(requested.published, path, self._at.limits, self._at.allowed)
-                with self._at.turn:
-                    # The wait may have been long.
-                    return None if self._is_done(requested) else self._in_turn(requested, path)
+            with (
+                model_file(requested.published, self._at.limits, self._at.allowed) as path,
+                self._at.turn,
+            ):
+                # The wait may have been long.
+                return None if self._is_done(requested) else self._in_turn(requested, path)
         except ModelError as error:
             return EvaluationOutcome(failure=str(error))
-        except OSError as error:
-            return EvaluationOutcome(
-                failure=f"the agent's machine can't do it: {error}; see that its folder for "
-                "temporary files has room"
-            )
 
     def _in_turn(self, requested: EvaluationRequested, path: Path) -> EvaluationOutcome:
-        lacking = unmet(requested.constraints, self._announced())
+        # Of what the agent has, only this system does it: a request may name the system of another
+        # framework than it wants.
+        has = msgspec.structs.replace(self._announced(), systems=(self._agent.system,))
+        lacking = unmet(requested.constraints, has)
         why = given_up(self._agent, self._known.takers(requested.event_id)) or "; ".join(
             map(str, lacking)
         )

@@ -130,6 +130,21 @@ def test_memory_is_looked_at_again(log: SqliteEventLog) -> None:
     assert results(log)[0].failure == "memory: 4.0 GB free is wanted, and it has 1.0 GB free"
 
 
+def test_the_system_of_another_framework_than_is_wanted_does_not_do_it(log: SqliteEventLog) -> None:
+    """The agent has both, and did it in one as a result of the other."""
+    pytorch = system("pytorch", "2.9.0")
+    append(log, requested(pytorch, constraints=Constraints(framework="onnxruntime")))
+    evaluator = Evaluator()
+    has = announced("a", SYSTEM, pytorch)
+    at = At(nullcontext(), evaluate=evaluator)
+    with agent_step(log, agent("a", pytorch), lambda: has, at, clock) as step:
+        step.turn(1)
+    assert not evaluator.asked
+    (result,) = results(log)
+    assert result.system == pytorch
+    assert result.failure == "framework: onnxruntime is wanted, and it has pytorch"
+
+
 def test_a_model_that_cannot_be_had_is_a_failure(log: SqliteEventLog) -> None:
     asked = requested(SYSTEM)
     gone = msgspec.structs.replace(asked.published, content=None, uri="file:///nowhere.onnx")
@@ -144,7 +159,9 @@ def test_a_machine_without_room_for_the_model_is_a_failure(
     append(log, requested(SYSTEM))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
     do_all(log, A, Evaluator())
-    assert "the agent's machine can't do it: [Errno 2]" in results(log)[0].failure
+    failure = results(log)[0].failure
+    assert failure.startswith("the agent's machine can't keep the model's file: [Errno 2]")
+    assert failure.endswith("; mend that, and ask again")
 
 
 def test_a_model_is_had_before_the_device(log: SqliteEventLog, tmp_path: Path) -> None:

@@ -139,7 +139,8 @@ class Consumer(Closing):
     def lag(self) -> dict[Partition, int]:
         """For each partition held, how many records `poll` has still to give.
 
-        It may be more where the log was compacted; it is 0 only at the end.
+        It may be more where the log was compacted; it is 0 only at the end. While the group shares
+        out its partitions, none is held.
         """
 
     @abstractmethod

@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from math import inf
 from typing import Any
 
 from kafka import ConsumerRebalanceListener, TopicPartition
@@ -67,6 +68,7 @@ class KafkaLogConsumer(Consumer):
         self._connection = connection
         self._group = group
         self._changes = _Changes()
+        self._longest_turn_s = longest_turn_s
         self._whole: WholeTopics | None = None
         self._followed = 0
         self._committed: dict[TopicPartition, OffsetAndMetadata | None] = {}
@@ -263,7 +265,9 @@ class KafkaLogConsumer(Consumer):
                 self._seek(topic_partition, earliest.offset if earliest else ends[topic_partition])
 
     def lag(self) -> dict[Partition, int]:
-        held = self._position()
+        # What is held while the group shares out is given to nobody, for as long as the turn of
+        # another member takes. A member that goes on waiting after that doesn't do its work.
+        held = {} if self._changes.awaited_s() < self._longest_turn_s else self._position()
         with kafka_errors_mended(self._connection):
             ends = self._consumer.end_offsets(list(held)) if held else {}
         return {
@@ -326,10 +330,16 @@ class _Changes(ConsumerRebalanceListener):  # type: ignore[misc]  # the library 
     def __init__(self) -> None:
         self.count = 0
         self.awaited = True
+        self._since = time.monotonic()
+
+    def awaited_s(self) -> float:
+        """For how long it has been sharing them out; endless if it isn't."""
+        return time.monotonic() - self._since if self.awaited else inf
 
     def on_partitions_revoked(self, revoked: object) -> None:
         """What is taken away is given to somebody, if only to this member again."""
         self.awaited = True
+        self._since = time.monotonic()
 
     def on_partitions_assigned(self, assigned: object) -> None:
         self.count += 1
@@ -338,6 +348,7 @@ class _Changes(ConsumerRebalanceListener):  # type: ignore[misc]  # the library 
     def on_partitions_lost(self, lost: object) -> None:
         self.count += 1
         self.awaited = True
+        self._since = time.monotonic()
 
 
 def as_topic_partition(connection: KafkaConnection, partition: Partition) -> TopicPartition:

@@ -1,13 +1,15 @@
 """An agent in one of its frameworks, as a step over an event log: evaluations to results."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
 from benanza.agents.core import Agent, EvaluationOutcome, evaluated_on, given_up, is_asked, taken
+from benanza.agents.known_agents import at_work, known_agents
 from benanza.agents.matching import unmet
 from benanza.agents.serving.isolated import Evaluate, evaluate_apart
 from benanza.agents.serving.known_evaluations import KnownEvaluations
@@ -24,17 +26,23 @@ from benanza_ingest.reading.allowed import ANYWHERE, Allowed
 from benanza_schemas.consumer_groups import agent_group
 from benanza_schemas.events import AgentAnnounced, EvaluationRequested, ModelEvaluated
 
+MOST_LEFT = 5
+"""So often an agent leaves an evaluation to others: what these announce may be out of date."""
 
-class At(NamedTuple):
+
+@dataclass(frozen=True)
+class At:
     """What an agent evaluates with: in which turn on its device, with which limits, and with models
-    from where. `files` are those of the turn, for processes that inherit it.
+    from where. `files` are those of the turn, for processes that inherit it. `left` counts how
+    often an evaluation was left to others.
     """
 
     turn: AbstractContextManager[object]
     files: Sequence[int] = ()
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     allowed: Allowed = ANYWHERE
     evaluate: Evaluate = evaluate_apart
+    left: Counter[str] = field(default_factory=Counter)
 
 
 def agent_step(
@@ -115,11 +123,32 @@ class Evaluations:
         except ModelError as error:
             return EvaluationOutcome(failure=str(error))
 
+    def _leave_to_another(self, requested: EvaluationRequested) -> None:
+        """Raises `BenanzaError` if another agent of the system has the memory now. Nothing is
+        committed then, so the evaluation comes to a member of the group again, mostly to another.
+        """
+        now = self._clock()
+        others = [
+            other.name
+            for other in at_work(known_agents(self._log, now), now)
+            if other.agent_id != self._agent.agent_id
+            and self._agent.system in other.systems
+            and not unmet(requested.constraints, other)
+        ]
+        left = self._at.left
+        if others and left[requested.event_id] < MOST_LEFT:
+            left[requested.event_id] += 1
+            raise BenanzaError(
+                f"{requested.published.name} is left to {others[0]}, which has the memory for it"
+            )
+
     def _in_turn(self, requested: EvaluationRequested, path: Path) -> EvaluationOutcome:
         # Of what the agent has, only this system does it: a request may name the system of another
         # framework than it wants.
         has = msgspec.structs.replace(self._announced(), systems=(self._agent.system,))
         lacking = unmet(requested.constraints, has)
+        if [each.constraint for each in lacking] == ["memory"]:
+            self._leave_to_another(requested)
         why = given_up(self._agent, self._known.takers(requested.event_id)) or "; ".join(
             map(str, lacking)
         )

@@ -82,6 +82,25 @@ class Polling(Thread):
         self.join()
 
 
+class Joining(Thread):
+    """Another member, which joins the group that others are in."""
+
+    def __init__(self, kafka: KafkaConnection, group: str) -> None:
+        super().__init__()
+        self._kafka = kafka
+        self._group = group
+        self._enough = Event()
+
+    def run(self) -> None:
+        with KafkaEventLog(self._kafka) as log, log.consumer(self._group, [JOBS]) as consumer:
+            while not self._enough.is_set():
+                consumer.poll(limit=1, timeout=0.1)
+
+    def end(self) -> None:
+        self._enough.set()
+        self.join()
+
+
 @pytest.mark.usefixtures("short_session")
 def test_a_member_at_work_for_longer_than_its_session_stays(
     kafka: KafkaConnection, log: KafkaEventLog
@@ -152,6 +171,33 @@ def test_a_member_that_hangs_claims_nothing_and_the_other_one_has_a_higher_claim
         with log.consumer("analyzer", *topics) as consumer:
             assert drain(consumer) == []
             assert consumer.claim(0) == 1_002
+
+
+def test_a_member_that_waits_for_a_busy_one_has_nothing_to_do(
+    kafka: KafkaConnection, log: KafkaEventLog
+) -> None:
+    """An agent that waited so for another one's evaluation ended itself: records wait in what it
+    held before, and none is processed.
+    """
+    with log.consumer("agents", [JOBS]) as busy, log.consumer("agents", [JOBS]) as waiting:
+        deadline = time.monotonic() + PATIENCE_S
+        while not (busy.lag() and waiting.lag()):  # both have a share
+            assert time.monotonic() < deadline
+            for member in (busy, waiting):
+                member.poll(limit=1, timeout=0.1)
+        third = Joining(kafka, "agents")
+        third.start()
+        while waiting.lag():  # until it hears that all have to join again
+            assert time.monotonic() < deadline
+            waiting.poll(limit=1, timeout=0.1)
+        log.append([Message(JOBS, str(n).encode(), b"job") for n in range(100)])
+        waiting.poll(limit=1, timeout=1.0)
+        assert waiting.lag() == {}
+        while not (busy.lag() and waiting.lag()):  # once the busy one joins, all have a share
+            assert time.monotonic() < deadline
+            for member in (busy, waiting):
+                member.poll(limit=1, timeout=0.1)
+        third.end()
 
 
 MEMBER = """

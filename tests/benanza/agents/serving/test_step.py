@@ -2,14 +2,14 @@
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from benanza.agents.core import Agent, EvaluationOutcome, evaluated_on, taken
-from benanza.agents.serving.step import At, agent_step
+from benanza.agents.serving.step import MOST_LEFT, At, agent_step
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.readable import events_of
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
@@ -128,6 +128,34 @@ def test_memory_is_looked_at_again(log: SqliteEventLog) -> None:
     do_all(log, A, evaluator, free_bytes=GIGABYTE)
     assert not evaluator.asked
     assert results(log)[0].failure == "memory: 4.0 GB free is wanted, and it has 1.0 GB free"
+
+
+def test_what_another_agent_has_the_memory_for_is_left_to_it(log: SqliteEventLog) -> None:
+    """Its failure would stand for all agents of the system."""
+    wants = Constraints(framework="onnxruntime", memory_bytes=4 * GIGABYTE)
+    append(log, announced("b", SYSTEM, free_bytes=8 * GIGABYTE))
+    append(log, requested(SYSTEM, constraints=wants))
+    evaluator = Evaluator()
+    with pytest.raises(BenanzaError, match="is left to b, which has the memory for it"):
+        do_all(log, A, evaluator, free_bytes=GIGABYTE)
+    assert results(log) == []
+    do_all(log, B, evaluator)
+    assert [(result.agent, result.failure) for result in results(log)] == [("b", "")]
+
+
+def test_what_others_do_not_take_either_fails_in_the_end(log: SqliteEventLog) -> None:
+    wants = Constraints(framework="onnxruntime", memory_bytes=4 * GIGABYTE)
+    append(log, announced("b", SYSTEM, free_bytes=8 * GIGABYTE))
+    append(log, requested(SYSTEM, constraints=wants))
+    at = At(nullcontext(), evaluate=Evaluator())
+    has = announced("a", SYSTEM, free_bytes=GIGABYTE)
+    tries = 0
+    while not results(log):
+        tries += 1
+        with suppress(BenanzaError), agent_step(log, A, lambda: has, at, clock) as step:
+            step.turn(1)
+    assert tries == MOST_LEFT + 1
+    assert results(log)[0].failure.startswith("memory: ")
 
 
 def test_the_system_of_another_framework_than_is_wanted_does_not_do_it(log: SqliteEventLog) -> None:

@@ -54,7 +54,7 @@ def evaluated(
     """Runs the model, with samples that are made up where no source gives any.
 
     What can't be run is an evaluation with its `failure`. Raises `BenanzaError` if there is no such
-    framework, and if the model can't be fetched, is none, or has no batch size of 1.
+    framework, and if the model can't be fetched, or is none.
     """
     return evaluation_run(request, source, limits or Limits()).evaluation
 
@@ -89,7 +89,8 @@ def evaluation_run(
 
     def looked() -> Iterable[LookedAt]:
         batch = max(batches, key=lambda batch: len(batch.queries)).answered.ran_as
-        model = partial(whole_model, content, batch, request.dims, limits)
+        of_file = None if loaded.as_in_file else batch
+        model = partial(whole_model, content, of_file, request.dims, limits)
         return look(framework, configuration, model, request.precision, pipeline, batch)
 
     return EvaluationRun(evaluation, batches, looked)

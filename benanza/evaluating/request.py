@@ -53,7 +53,8 @@ class EvaluationRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     Batches are of up to `max_batch` samples. The server waits up to `max_wait_us` for a batch to
     fill. It must answer `percentile` of the requests within `limit_us`, by default ten times what a
-    request takes alone; with no `rate_per_s`, the greatest rate at which it does is searched.
+    request takes alone, or what waiting for a batch takes if that is more; with no `rate_per_s`,
+    the greatest rate at which it does is searched.
     """
 
     model: str

@@ -25,6 +25,7 @@ from benanza.evaluating.loading import batch_sizes, load_sizes
 from benanza.evaluating.pipeline import Pipeline, service_times
 from benanza.evaluating.request import EvaluationRequest
 from benanza.evaluating.samples import MadeUpSamples
+from benanza.evaluating.server.overheads import overheads
 from benanza.evaluating.server.serving import Server
 from benanza.evaluating.server.under_load import times_alone
 from benanza.profiling.framework import configuration_named, framework_named
@@ -77,7 +78,7 @@ def main() -> None:
     pipeline = _loaded(request)
     service = service_times(pipeline, SERVICE_S)
     server = Server(request, pipeline, NO_LIMIT_US)
-    beside = server.overheads()
+    beside = overheads(request, pipeline, pipeline.model.sizes[-1])
     print(
         f"beside the model: {beside.issuing_us:.0f} µs of issuing, {beside.starting_us:.0f} µs "
         f"until a batch starts, {beside.between_us:.0f} µs between batches\n{HEAD}"

@@ -25,7 +25,7 @@ from benanza.evaluating.server.under_load import PlayedTimes, times_alone, times
 from benanza.evaluating.under_test import AnsweredBatch, BatchingServer
 
 TIMES_ALONE = 10
-"""The limit by default, as a multiple of what a request takes alone."""
+"""The limit by default, as a multiple of what a request takes alone, in the model or beside it."""
 
 SHORT = 0.2
 """The share of a run's duration for which the search tries a rate."""
@@ -52,9 +52,10 @@ def served(
     """
     request = evaluation.request
     service = evaluation.service
-    limit_us = request.limit_us or TIMES_ALONE * service[0].median_us
+    beside = overheads(request, pipeline, _most_at_once(request, pipeline))
+    limit_us = request.limit_us or _default_limit_us(request, service[0], beside)
     server = Server(request, pipeline, limit_us)
-    alone = times_alone(service, server.overheads())
+    alone = times_alone(service, beside)
     tried: list[Tried] = []
     runs: dict[float, WholeRun] = {}
 
@@ -88,6 +89,16 @@ def served(
     return evaluation, counts.batches
 
 
+def _most_at_once(request: EvaluationRequest, pipeline: Pipeline) -> int:
+    return min(request.max_batch, pipeline.model.sizes[-1])
+
+
+def _default_limit_us(request: EvaluationRequest, alone: ServiceTimes, beside: Overheads) -> float:
+    """At least what any server needs: models of a few microseconds wait for their batch longer."""
+    needs_us = request.max_wait_us + TIMES_ALONE * (beside.issuing_us + beside.starting_us)
+    return max(TIMES_ALONE * alone.median_us, needs_us)
+
+
 class WholeRun(NamedTuple):
     """What is known of the server at a rate, and what came of a run of the whole duration."""
 
@@ -103,17 +114,13 @@ class Server:
         self._request = request
         self._pipeline = pipeline
         self._limit_us = limit_us
-        self._max_batch = min(request.max_batch, pipeline.model.sizes[-1])
+        self._max_batch = _most_at_once(request, pipeline)
         self.batches: Sequence[AnsweredBatch] = ()
 
     def tried(self, rate_per_s: float) -> Tried:
         """What comes of a short run."""
         measured = self.run(rate_per_s, SHORT * self._request.duration_s)
         return _tried(rate_per_s, measured, whole=False)
-
-    def overheads(self) -> Overheads:
-        """What the server costs beside the model."""
-        return overheads(self._request, self._pipeline, self._max_batch)
 
     def watched(
         self, rate_per_s: float, alone: Sequence[ServiceTimes]

@@ -40,6 +40,15 @@ g (float[N, 4] x) => (float[N, 4] y) {
 """
 
 
+TIME_FIRST = """
+g (float[3, 4] x) => (float[4, 2] y) {
+    t = Transpose(x)
+    w = Constant <value = float[3, 2] {1, 2, 3, 4, 5, 6}> ()
+    y = MatMul(t, w)
+}
+"""
+
+
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Times say nothing here."""
@@ -111,6 +120,28 @@ def test_a_server_that_is_too_slow_is_invalid_and_says_why(model: str) -> None:
     assert measured.validity.checks["performance constraints"] is False
     assert "Reduce target QPS" in measured.validity.reason
     assert found.simulated is not None
+
+
+def test_a_server_of_a_tiny_model_has_a_limit_that_it_can_keep(model: str) -> None:
+    """Ten times a few microseconds are less than a request waits for others."""
+    found, measured = run(model, "server", rate_per_s=200.0)
+    assert found.limit_us is not None
+    assert found.limit_us > 2_000.0
+    assert measured.latency is not None
+    assert measured.latency.p50_us > 10 * found.service[0].median_us
+
+
+def test_what_has_no_batch_of_one_runs_as_its_file_has_it(tmp_path: Path) -> None:
+    """The first axis may be time."""
+    path = tmp_path / "time.onnx"
+    path.write_bytes(content(TIME_FIRST))
+    found, measured = run(str(path), "offline")
+    assert measured.validity.valid
+    assert [times.batch for times in found.service] == [1]
+    assert found.not_batched.startswith("what its file takes at once is one sample: not at batch")
+    path.write_bytes(content(TIME_FIRST.replace("float[3, 2] {", "float[4, 2] {7, 8, ")))
+    found = evaluated(EvaluationRequest(model=str(path)))
+    assert "batch" in found.failure, "why it isn't at batch size 1"
 
 
 def test_a_server_has_as_many_requests_as_its_percentile_needs(model: str) -> None:

@@ -50,6 +50,19 @@ def test_who_was_killed_does_not_keep_it(tmp_path: Path) -> None:
             pass
 
 
+def test_after_its_file_was_removed_two_still_exclude_each_other(tmp_path: Path) -> None:
+    """As what clears folders for temporary files does."""
+    path = tmp_path / "lock"
+    lock = DeviceLock(path)
+    path.unlink()
+    with holder(path, 0.5) as process:
+        assert process.stdin is not None
+        started = time.monotonic()
+        process.stdin.close()
+        with lock:
+            assert time.monotonic() - started > 0.4
+
+
 def test_it_can_be_entered_within_itself(tmp_path: Path) -> None:
     lock = DeviceLock(tmp_path / "lock")
     with lock:

@@ -37,12 +37,13 @@ class Service:
         self._stop = Event()
         self._loops: list[StepLoop] = []
 
-    def add(self, name: str, open_step: OpenStep, *, limit: int, longest_turn_s: float) -> None:
+    def add(self, name: str, open_step: OpenStep, *, limit: int, longest_turn_s: float) -> StepLoop:
         """One more step; `StepLoop` says what each is."""
         loop = StepLoop(
             name, open_step, self._stop, limit=limit, longest_turn_s=longest_turn_s + CLOSING_S
         )
         self._loops.append(loop)
+        return loop
 
     def run(self, started: Callable[[str], None]) -> int:
         """Runs the steps in this process's main thread and tells `started` the address of its

@@ -1,6 +1,7 @@
 """Says again and again that an agent is there."""
 
 import logging
+from collections.abc import Callable
 from threading import Event, Thread
 
 from benanza.agents.known_agents import INTERVAL_S
@@ -41,13 +42,18 @@ def announcement(
 
 
 class Announcer(Closing):
-    """Announces an agent from a thread of its own, until it is closed; then it says that it leaves.
+    """Announces what an agent has, from a thread of its own, until it is closed; then it says that
+    it leaves.
 
     While no broker answers, it goes on trying.
     """
 
     def __init__(
-        self, kafka: KafkaConnection, has: AgentHas, clock: Clock, interval_s: float = INTERVAL_S
+        self,
+        kafka: KafkaConnection,
+        has: Callable[[], AgentHas],
+        clock: Clock,
+        interval_s: float = INTERVAL_S,
     ) -> None:
         self._kafka = kafka
         self._has = has
@@ -77,7 +83,7 @@ class Announcer(Closing):
 
     def _say(self, event_log: KafkaEventLog, *, leaving: bool = False) -> None:
         said = announcement(
-            self._has, self._said, self._clock, interval_s=self._interval_s, leaving=leaving
+            self._has(), self._said, self._clock, interval_s=self._interval_s, leaving=leaving
         )
         self._said += 1
         event_log.append([as_message(said)])

@@ -13,6 +13,7 @@ from benanza_backbone.clock import now
 from benanza_backbone.kafka.log import KafkaEventLog
 from benanza_backbone.service.process import Service, Started
 from benanza_backbone.service.step import Step
+from benanza_backbone.service.step_loop import StepLoop
 from benanza_backbone.settings import Settings, kafka_of
 from benanza_ingest.limits import limits_of
 from benanza_ingest.reading.allowed import allowed_of
@@ -45,7 +46,7 @@ def serve(
     service = Service(AGENT, settings)
     longest_s = TOTAL_SECONDS + WAIT_S + LONGEST_TURN_S
 
-    def add(system: System) -> None:
+    def add(system: System) -> StepLoop:
         agent = Agent(has.agent_id, has.name, system)
         # Steps of one process take turns, too.
         turn = DeviceTurn(has.takes_turns_on, alone=True, wait_s=WAIT_S)
@@ -59,10 +60,15 @@ def serve(
             ):
                 yield step
 
-        service.add(f"{AGENT} {system.runtime}", opened, limit=AT_ONCE, longest_turn_s=longest_s)
+        name = f"{AGENT} {system.runtime}"
+        return service.add(name, opened, limit=AT_ONCE, longest_turn_s=longest_s)
 
-    for system in has.systems:
-        add(system)
+    loops = [(system, add(system)) for system in has.systems]
+
+    def working() -> AgentHas:
+        """Without the frameworks that do nothing until the agent is started again."""
+        return has._replace(systems=tuple(system for system, loop in loops if not loop.failed))
+
     groups = [agent_group(system.system_id).name for system in has.systems]
-    with Announcer(kafka, has, now, interval_s):
+    with Announcer(kafka, working, now, interval_s):
         return service.run(lambda address: started(groups, address))

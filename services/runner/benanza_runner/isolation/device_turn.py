@@ -17,6 +17,7 @@ from threading import Event
 from types import TracebackType
 
 from benanza_backbone.errors import BenanzaError
+from benanza_runner.device_lock import leads_to
 from benanza_runner.monitoring.gpu_state import gpu_state
 
 FOLDER = "benanza-turns"
@@ -137,7 +138,7 @@ class _LockFile:
         can't be made anew.
         """
         fcntl.flock(self.file, how | fcntl.LOCK_NB)
-        while not self._is_there():
+        while not leads_to(self._path, self.file):
             # Others lock another one by now. Who inherited this one must not go on having it: there
             # may be some who wait for it.
             self.unlock()
@@ -152,13 +153,6 @@ class _LockFile:
 
     def _place(self) -> Path:
         return (self._folder or shared_folder()) / self._name
-
-    def _is_there(self) -> bool:
-        """Whether others that open it now get the same file."""
-        try:
-            return os.path.samestat(os.fstat(self.file), self._path.stat())
-        except OSError:
-            return False
 
     def _renew(self) -> None:
         self._path = self._place()  # the folder may be gone as well

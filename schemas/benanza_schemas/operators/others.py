@@ -14,7 +14,7 @@ OTHERS: Rows = {
     "AffineGrid MaxRoiPool": OperatorFacts("sampling"),
     "GridSample RoiAlign": OperatorFacts("sampling", None),
     "MaxUnpool": OperatorFacts("sampling", deciding=(2,)),
-    "RotaryEmbedding": OperatorFacts("embedding"),
+    "RotaryEmbedding": OperatorFacts("embedding", 3),  # two products and a sum
     "Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike": (
         OperatorFacts("random")
     ),

@@ -163,6 +163,14 @@ def test_both_ways_of_exporting_a_model_agree(name: str) -> None:
             2 * 5 * 1024 * 10,
         ),
         (
+            "float[2,1024,4,1] x) => (y) <int64 a = {1}> { y = DFT(x, , a) }",
+            2 * 4 * 5 * 1024 * 10,
+        ),
+        (
+            "float[2,4,1024,1] x) => (y) { y = DFT(x) }",
+            2 * 4 * 5 * 1024 * 10,
+        ),
+        (
             "float[2,1024,1] x) => (y) <int64 a = {1}> { y = DFT <onesided = 1> (x, , a) }",
             2 * 5 * 1024 * 10,
         ),
@@ -200,3 +208,10 @@ def test_each_operator_without_a_number_for_each_element_has_a_formula(op_type: 
     attributes = (Attribute("equation", "abcd,abce,abcf,abcd->abcd"), Attribute("num_heads", 1))
     operator = Operator(op_type, "", 1, attributes, (0, 1, 2, 0), (3,))
     assert flops(Layer((image,) * 4, (operator,), (3,))) >= 0
+
+
+def test_a_rotation_is_two_products_and_a_sum() -> None:
+    text = """g (float[1,8,16,64] x, float[16,32] c, float[16,32] s, int64[1,16] p) => (y)
+        { y = RotaryEmbedding (x, c, s, p) }"""
+    (layer,) = extracted(text, opset=23).layers
+    assert layer.flops == 3 * 8 * 16 * 64

@@ -28,6 +28,11 @@ def flops(graph: str) -> int:
             "g (float[3,5,7] x, float[3,7,9] w) => (y) { y = MatMul(x, w) }",
         ),
         (
+            "g (float[7,3,5] x, float[3,7,9] w) => (y) "
+            "{ y = com.microsoft.FusedMatMul <transA = 1, transBatchA = 1> (x, w) }",
+            "g (float[3,5,7] x, float[3,7,9] w) => (y) { y = MatMul(x, w) }",
+        ),
+        (
             "g (float[1,8,9,9] x, float[4,8,3,3] w) => (y) "
             '{ y = com.microsoft.FusedConv <activation = "Relu"> (x, w) }',
             "g (float[1,8,9,9] x, float[4,8,3,3] w) => (y) { c = Conv(x, w) y = Relu(c) }",

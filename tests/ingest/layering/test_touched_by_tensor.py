@@ -54,6 +54,20 @@ def test_the_rest_is_left_alone(graph: str, elements: int) -> None:
     assert untouched(graph) == 4 * elements
 
 
+def test_rows_of_a_quantised_embedding_and_of_torch_s() -> None:
+    scales = ", ".join(f"float s{number}" for number in range(5))
+    zeros = ", ".join(f"uint8 z{number}" for number in range(5))
+    graph = (
+        "g (int32[2,3] i, int32[2,3] t, uint8[50,8] w, uint8[40,8] p, uint8[2,8] s, uint8[8] a, "
+        f"uint8[8] b, {scales}, {zeros}) => (y, m) {{ y, m = "
+        "com.microsoft.QEmbedLayerNormalization "
+        "(i, t, w, p, s, a, b, , s0, s1, s2, s3, s4, z0, z1, z2, z3, z4) }"
+    )
+    assert untouched(graph) == 8 * (44 + 34)
+    graph = "g (float[50,8] w, int64[2,3] i) => (y) { y = com.microsoft.TorchEmbedding (w, i) }"
+    assert untouched(graph) == 4 * 8 * 44
+
+
 def test_a_quantised_table_with_its_scales() -> None:
     graph = (
         "g (uint8[100,32] t, int64[2,3] i, float[100,2] s) => (y) { y = "

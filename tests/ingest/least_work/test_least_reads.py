@@ -29,6 +29,13 @@ def reads(given: str, weights: tuple[str, ...], body: str) -> list[Reads]:
             id="a weight, and no input",
         ),
         pytest.param(
+            *("float[1,1,192] x, float[1,4,448,16] k, float[1,4,448,16] v, int32[1] n", ()),
+            "y, nk, nv = com.microsoft.DecoderMaskedMultiHeadAttention"
+            "<num_heads = 4, past_present_share_buffer = 1>(x, , , , , k, v, n)",
+            [],
+            id="nothing of a buffer, of which the data say how much is read",
+        ),
+        pytest.param(
             *("float[2,8] x", ("float[16,8] w",), "t = Transpose(w) y = MatMul(x, t)"),
             [Reads(4 * 128)],
             id="a weight in another form",

@@ -17,6 +17,7 @@ from benanza_ingest.layering.onnxruntime_flops import (
     own_flops,
     per_element,
 )
+from benanza_ingest.layering.operator_values import elements as known_elements
 from benanza_ingest.layering.packed import unpacked
 from benanza_ingest.layering.touched import touched
 from benanza_schemas.element_types import size_bytes
@@ -164,7 +165,7 @@ def operator_flops(layer: Layer, operator: Operator) -> int:
         case "Det":
             return prod(shapes[0][:-1]) * 2 * shapes[0][-1] ** 2 // 3
         case "DFT":
-            return _fourier(operator, shapes[0], output)
+            return _fourier(_axis(layer, operator), shapes[0], output)
         case "STFT":
             half = 2 if operator.attribute("onesided") else 1
             return prod(output[:2]) * _fast(half * output[2])
@@ -189,13 +190,19 @@ def _fast(length: int) -> int:
     return round(5 * length * log2(length)) if length > 1 else 0
 
 
-def _fourier(operator: Operator, given: tuple[int, ...], output: tuple[int, ...]) -> int:
-    """A transform along an axis of numbers whose parts are the last axis: an attribute until opset
-    19, and an input since.
-    """
+def _axis(layer: Layer, operator: Operator) -> int:
+    """Of DFT: an attribute until opset 19, and an input since; by default the last but one."""
     axis = operator.attribute("axis")
+    if isinstance(axis, int):
+        return axis
+    known = known_elements(layer, operator, 2)
+    return known[0] if known else -2
+
+
+def _fourier(axis: int, given: tuple[int, ...], output: tuple[int, ...]) -> int:
+    """A transform along an axis of numbers whose parts are the last axis."""
     sizes = list(map(max, given[:-1], output[:-1]))  # one half may stand for both
-    length = sizes[axis if isinstance(axis, int) else -1]
+    length = sizes[axis % len(given)]
     return prod(sizes) // max(1, length) * _fast(length)
 
 

@@ -40,9 +40,12 @@ def _shapes(layer: Layer, places: Sequence[int]) -> list[Shape]:
 
 def _product(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
     left = inputs[0]
-    flipped = operator.integer("transA") and len(left) > 1
+    depth = left[-1]
+    if operator.integer("transA") and len(left) > 1:
+        # The first axis is that of rows by then, if it was one of the batch.
+        depth = left[0] if operator.integer("transBatchA") else left[-2]
     activation = operator.attribute("activation") is not None
-    return prod(results[0]) * (2 * (left[-2] if flipped else left[-1]) + activation)
+    return prod(results[0]) * (2 * depth + activation)
 
 
 def _convolution(weights: int) -> Formula:

@@ -149,9 +149,11 @@ TOUCHED_BY_TENSOR: Mapping[tuple[str, str], ByTensor] = {
     ("com.microsoft", "MRotaryEmbedding"): _rows_of_positions((2, 3), 1),
     ("com.microsoft", "MoE"): _experts,
     ("com.microsoft", "PagedAttention"): paged_touched,
+    ("com.microsoft", "QEmbedLayerNormalization"): _rows_of_positions((2, 3, 4), 0),
     ("com.microsoft", "QMoE"): _experts,
     ("com.microsoft", "RotaryEmbedding"): _rotary_tables,
     ("com.microsoft", "SparsePagedAttention"): _in_place(14, 2, 3),
+    ("com.microsoft", "TorchEmbedding"): _rows_of_positions((0,), 1),
     ("com.microsoft", "WordConvEmbedding"): _rows_of_positions((3,), 0),
 }
 """By domain and operator: the elements of each tensor, by its place in the layer, of which not all

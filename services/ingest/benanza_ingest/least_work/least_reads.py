@@ -42,6 +42,9 @@ _KEPT = {
 }
 """The places of keys, values and states among inputs, by domain and operator."""
 
+_CACHES = (3, 4, 5, 6, 7)
+"""Those of these places that are of caches where an operator may have them in a buffer."""
+
 _PRODUCTS_OF_TWO = ("Einsum", "FusedMatMul", "MatMul")
 """Operators that an attention's products are where it is written out: of two operands that are no
 weights, one that is given was kept.
@@ -195,7 +198,16 @@ def _kept(operator: Operator, sources: Mapping[int, _Source]) -> Collection[int]
         # Where both are given, they may be forms of one value, such as x and its transpose.
         return {max(sources, key=lambda place: sources[place].reads.bytes)}
     slots = _KEPT.get((operator.domain, operator.op_type), ())
+    if _is_buffer(operator):
+        slots = tuple(slot for slot in slots if slot not in _CACHES)
     return {operator.inputs[slot] for slot in slots if slot < len(operator.inputs)}
+
+
+def _is_buffer(operator: Operator) -> bool:
+    """Whether an operator's caches have room for more: how much of them it reads, the data say."""
+    told = operator.op_type == "MultiHeadAttention" and operator.inputs[8:9] not in ((), (OMITTED,))
+    shared = operator.integer("past_present_share_buffer")
+    return told or operator.op_type == "SparseAttention" or bool(shared)
 
 
 def _least(operator: Operator, shape: Shape, most: int) -> int:

@@ -38,6 +38,18 @@ def _row_of(table: int) -> Rule:
     return rule
 
 
+def _rotated_from(layer: Layer, operator: Operator) -> Draw:
+    """Positions of which the table has rows; a single one is that of the first of all."""
+    x, rows = input_shape(layer, operator, 0), input_shape(layer, operator, 2)[0]
+    alone = input_shape(layer, operator, 1) == (1,)
+    return below(max(1, rows - (x[-2] - 1 if alone else 0)))
+
+
+def _kept_in_buffer(layer: Layer, operator: Operator) -> Array:
+    """How many keys come before the new ones in a full buffer."""
+    return np.array(input_shape(layer, operator, 6)[2] - input_shape(layer, operator, 0)[1])
+
+
 def _all_keys(layer: Layer, operator: Operator) -> int:
     """How many keys a GroupQueryAttention has, former ones included. There may be room for more
     than the total that the model fixes.
@@ -216,6 +228,7 @@ OWN_RULES: Mapping[str, Mapping[int, Rule]] = {
         4: _cached(4),
         5: _last_key,
         6: _number_of_keys,
+        9: _row_of(7),
         12: _cache_scale,
         13: _cache_scale,
     },
@@ -224,7 +237,7 @@ OWN_RULES: Mapping[str, Mapping[int, Rule]] = {
     "MatMulIntegerToFloat": _scaled(2, 3, zeros=()),
     "MatMulNBits": {2: _SCALES, 4: _block},
     "MoE": {1: _routing, 2: _WEIGHTS, 4: _WEIGHTS, 6: _WEIGHTS},
-    "MultiHeadAttention": {4: _mask(4)},
+    "MultiHeadAttention": {4: _mask(4), 8: _kept_in_buffer, 9: always(ZERO)},
     "NGramRepeatBlock": {0: always(ZERO)},
     "PagedAttention": {
         3: _cached(3),
@@ -236,6 +249,12 @@ OWN_RULES: Mapping[str, Mapping[int, Rule]] = {
         15: _cache_scale,
     },
     "QAttention": _scaled(3, 4, zeros=()) | {5: _mask(5)},
+    "QEmbedLayerNormalization": {
+        0: _row_of(2),
+        1: _row_of(4),
+        7: _mask(7),
+        **_scaled(8, 9, 10, 11, 12, zeros=()),
+    },
     "QGemm": QGEMM,
     "QLinearAdd": _OF_TWO,
     "QLinearAveragePool": _OF_ONE,
@@ -250,7 +269,7 @@ OWN_RULES: Mapping[str, Mapping[int, Rule]] = {
     "QLinearWhere": _scaled(2, 5, 7, zeros=(3, 6, 8)),
     "QMoE": {1: _routing, **{place: _expert_scales(place // 3) for place in (3, 6, 9)}},
     "QuantizeLinear": QUANTISED,
-    "RotaryEmbedding": {1: _row_of(2)},
+    "RotaryEmbedding": {1: _rotated_from},
     "TorchEmbedding": {1: _row_of(0)},
     "VarlenNGramHashMapping": {3: _even_ends},
     "WordConvEmbedding": {0: _row_of(3)},

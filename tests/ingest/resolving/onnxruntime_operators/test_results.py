@@ -11,6 +11,7 @@ from onnx import ModelProto, helper, numpy_helper
 from benanza_ingest.extract import extract
 from benanza_ingest.resolving.onnxruntime_operators.results import RULES
 from benanza_schemas.operators.onnxruntime import WITHOUT_DOMAIN
+from tests.ingest.onnx_text import content
 from tests.ingest.resolving.onnxruntime_operators.cases import CASES
 from tests.ingest.resolving.onnxruntime_operators.cases_without_cpu import STATED
 from tests.ingest.resolving.onnxruntime_operators.drawing import Array, Case
@@ -66,6 +67,38 @@ WRITTEN_OUT = ("Attention", "DynamicQuantizeMatMul", "MatMulIntegerToFloat")
 """Those of which ingest makes several layers, the last of which has the result; of an Attention if
 it keeps keys and values.
 """
+
+
+@pytest.mark.parametrize(
+    ("graph", "expected"),
+    [
+        (
+            "g (float[16,64] a, float[32,64] b, float s) => (y) "
+            "{ y = com.microsoft.GemmFloat8 <transB = 1, dtype = 10> (a, b, , s, s, s) }",
+            [("float16", (16, 32))],
+        ),
+        (
+            "g (float[1,1,192] x, float[1,4,448,16] k, float[1,4,448,16] v, int32[1] n) => "
+            "(y, nk, nv) { y, nk, nv = com.microsoft.DecoderMaskedMultiHeadAttention "
+            "<num_heads = 4, past_present_share_buffer = 1> (x, , , , , k, v, n) }",
+            [("float32", (1, 1, 64)), *[("float32", (1, 4, 448, 16))] * 2],
+        ),
+        (
+            "g (float[1,1,96] q, float[1,1,32] a, float[1,1,32] b, float[1,2,2048,16] k, "
+            "float[1,2,2048,16] v, int32[1,33] r, int32[1,70000] c, int32 t, int32[1] l) "
+            "=> (y, nk, nv) { y, nk, nv = com.microsoft.SparseAttention <num_heads = 6, "
+            "kv_num_heads = 2, sparse_block_size = 64> (q, a, b, k, v, r, c, t, l) }",
+            [("float32", (1, 1, 96)), *[("float32", (1, 2, 2048, 16))] * 2],
+        ),
+    ],
+)
+def test_they_are_as_defined_where_no_cpu_runs_them(
+    graph: str, expected: list[tuple[str, tuple[int, ...]]]
+) -> None:
+    (layer,) = extract(content(graph, 21, {"com.microsoft": 1})).layers
+    assert layer.layer is not None, layer.reason
+    outputs = [layer.layer.tensors[place] for place in layer.layer.operators[0].outputs]
+    assert [(each.dtype, each.shape) for each in outputs] == expected
 
 
 @pytest.mark.parametrize("op_type", CASES)

@@ -32,7 +32,9 @@ def projected(past: int) -> Rule:
 
 
 def multi_head(node: OwnNode) -> list[Shape]:
-    """Attention to keys and values [B, T, N x H], which with the query may be packed into one."""
+    """Attention to keys and values [B, T, N x H], which with the query may be packed into one. What
+    is kept is a buffer where it is told how many of it there are.
+    """
     heads = node.number("num_heads")
     query = node.shape(0)
     batch, length = query[:2]
@@ -49,7 +51,8 @@ def multi_head(node: OwnNode) -> list[Shape]:
         keys, depth = node.shape(1)[1], divided(query[2], heads)
         value_depth = divided(node.shape(2)[2], heads)
     if node.has(6):
-        keys += node.shape(6)[2]
+        before = node.shape(6)[2]
+        keys = before if node.has(8) else keys + before  # a buffer has room for the new ones
     return [
         (batch, length, heads * value_depth),
         (batch, heads, keys, depth),
@@ -67,23 +70,41 @@ def grouped(node: OwnNode) -> list[Shape]:
     batch, length, width = node.shape(0)
     depth = divided(width, heads if node.has(1) else heads + 2 * of_keys)
     before = node.shape(3)[2] if node.has(3) else 0
+    total = node.numbers(6)[0] if len(node.values) > 6 and node.values[6] is not None else 0
     if before and node.number("sliding_window_cache"):
         kept = before
-    elif len(node.values) > 6 and node.values[6] is not None:
-        kept = max(before, node.numbers(6)[0])
     else:
-        kept = before + length
-    shown = kept if node.has(3) or node.number("qk_output") else length
+        kept = max(before, total) if total else before + length
+    shown = (total or kept) if node.has(3) or node.number("qk_output") else length
     present = (batch, of_keys, kept, node.shape(3)[3] if node.has(3) else depth)
     return [(batch, length, heads * depth), present, present, (batch, heads, length, shown)]
 
 
 def one_token(node: OwnNode) -> list[Shape]:
-    """Attention of a step of decoding, which keeps its keys and values in the same memory."""
-    results = [node.shape(0)]
+    """Attention of a step of decoding, which keeps its keys and values in the same memory. Without
+    keys, all are in the query.
+    """
+    heads, query = node.number("num_heads"), node.shape(0)
+    width = query[-1]
+    if node.has(2):
+        value = node.shape(2)
+        width = value[-1] if len(value) == 3 else heads * value[3]
+    elif not node.has(1):
+        width = heads * node.shape(6)[3] if node.has(6) else divided(width, 3)
+    results: list[Shape] = [(*query[:-1], width)]
     if node.has(5) and node.has(6):
         results += [node.shape(5), node.shape(6)]
     return results
+
+
+def to_blocks(node: OwnNode) -> list[Shape]:
+    """Attention of many heads of queries to blocks of few of keys, which are kept in the same
+    memory. Without keys, all are in the query.
+    """
+    heads, of_keys = node.number("num_heads"), node.number("kv_num_heads")
+    batch, length, width = node.shape(0)
+    depth = divided(width, heads if node.has(1) else heads + 2 * of_keys)
+    return [(batch, length, heads * depth), node.shape(3), node.shape(4)]
 
 
 def embedded(ids: int, table: int) -> Rule:
@@ -153,5 +174,5 @@ RULES: dict[str, Rule] = {
     "SimplifiedLayerNormalization": norm,
     "SkipLayerNormalization": skip_norm,
     "SkipSimplifiedLayerNormalization": skip_norm,
-    "SparseAttention": grouped,
+    "SparseAttention": to_blocks,
 }

@@ -46,7 +46,7 @@ _NAMES = {"float": "float32", "double": "float64"}
 _DEFAULTS = {"MurmurHash3": "uint32", "QGemm": "float32", "QuantizeLinear": "uint8"}
 """Element types of results where what decides them is left out."""
 
-_BY_ATTRIBUTE = {"DequantizeBFP": "dtype", "DequantizeWithOrder": "to"}
+_BY_ATTRIBUTE = {"DequantizeBFP": "dtype", "DequantizeWithOrder": "to", "GemmFloat8": "dtype"}
 """Attributes that decide them."""
 
 _BY_INPUT = {"QGemm": 8}

@@ -123,10 +123,10 @@ class FiniteNumber(click.FloatRange):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        number = float(super().convert(value, param, ctx))
+        number = float(click.FLOAT.convert(value, param, ctx))
         if not math.isfinite(number):
             self.fail(f"{value} is no finite number.", param, ctx)
-        return number
+        return float(super().convert(value, param, ctx))
 
 
 class RuntimeName(click.ParamType):

@@ -64,20 +64,22 @@ class Pipeline:
         started = time.perf_counter_ns()
         inputs = [self.source.preprocess(self._loaded[index]) for index in indices]
         prepared = time.perf_counter_ns()
-        outputs = self._ran(inputs)
+        outputs = run_batch(self.model, inputs)
         ran = time.perf_counter_ns()
         results = [self.source.postprocess(each) for each in outputs]
         finished = time.perf_counter_ns()
         size = self.model.at(len(indices)).batch
         return Answered(results, size, started, prepared, ran, finished)
 
-    def _ran(self, inputs: Sequence[Arrays]) -> list[list[Array]]:
-        try:
-            return self.model.run(inputs)
-        except BenanzaError:
-            raise
-        except Exception as error:  # what frameworks raise shares no narrower base
-            raise BenanzaError(f"the model can't be run: {short_reason(str(error))}") from error
+
+def run_batch(model: BatchedModel, samples: Sequence[Arrays]) -> list[list[Array]]:
+    """The outputs of each sample. Raises `BenanzaError` if the framework can't run them."""
+    try:
+        return model.run(samples)
+    except BenanzaError:
+        raise
+    except Exception as error:  # what frameworks raise shares no narrower base
+        raise BenanzaError(f"the model can't be run: {short_reason(str(error))}") from error
 
 
 def service_times(pipeline: Pipeline, least_s: float) -> tuple[ServiceTimes, ...]:

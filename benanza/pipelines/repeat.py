@@ -12,6 +12,7 @@ import numpy as np
 
 from benanza.evaluating.batches import BatchedModel
 from benanza.evaluating.command import Tell
+from benanza.evaluating.pipeline import run_batch
 from benanza.pipelines.comparing import (
     accuracies,
     batch_dependent,
@@ -128,12 +129,12 @@ def _ran(samples: SpecifiedSamples, model: BatchedModel, specified: PipelineSpec
             inputs.append(samples.preprocess(file))
             preparing.append((time.perf_counter_ns() - started) / 1_000)
         started = time.perf_counter_ns()
-        outputs = model.run(inputs)
+        outputs = run_batch(model, inputs)
         running.append((time.perf_counter_ns() - started) / 1_000)
         results |= zip(indices, map(samples.postprocess, outputs), strict=True)
         if start == 0:
             together = [samples.scores_in(each) for each in outputs]
-            alone = [samples.scores_in(model.run([each])[0]) for each in inputs]
+            alone = [samples.scores_in(run_batch(model, [each])[0]) for each in inputs]
             scores = int(np.size(together[0]))
             tolerance = PRECISIONS[specified.framework.precision].tolerance
             dependent = batch_dependent(together, alone, tolerance)

@@ -11,6 +11,7 @@ import onnx
 import pytest
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
+from benanza.evaluating.batches import BatchedModel
 from benanza.pipelines.images.steps import Layout
 from benanza.pipelines.reading import read_pipeline, write_pipeline
 from benanza.pipelines.results import RepeatedPipeline
@@ -313,6 +314,17 @@ def test_what_can_t_be_run_is_said(recorded: PipelineSpecification, tmp_path: Pa
         ran(replaced(recorded, framework=replaced(recorded.framework, name="none")), file)
     with pytest.raises(BenanzaError, match="there is no file"):
         ran(replaced(recorded, model=replaced(recorded.model, source="none.onnx")), file)
+
+
+def test_a_call_that_fails_is_said(
+    specified: PipelineSpecification, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise RuntimeError("CUDA out of memory")
+
+    monkeypatch.setattr(BatchedModel, "run", fails)
+    with pytest.raises(BenanzaError, match="the model can't be run: CUDA out of memory"):
+        ran(specified, tmp_path / "p.toml")
 
 
 def test_the_model_is_as_small_as_it_says() -> None:

@@ -40,12 +40,12 @@ class _Part(
 
 class PipelineModel(_Part, frozen=True, kw_only=True):
     """The file of the model: a path from the specification's folder, an address or `zoo:NAME`.
-    `dims` binds its named dimensions.
+    `dims` binds its named dimensions, and what small inputs hold.
     """
 
     source: str
     sha256: Sha256
-    dims: dict[str, Count] = {}
+    dims: dict[str, int] = {}
 
 
 class PipelineFramework(_Part, frozen=True, kw_only=True):
@@ -156,7 +156,7 @@ class Recorded(_Part, frozen=True, kw_only=True):
 
     at: str
     model_sha256: Sha256
-    model_dims: dict[str, Count] = {}
+    model_dims: dict[str, int] = {}
     data: PipelineData
     witnesses: tuple[str, ...]
     predictions: Sha256

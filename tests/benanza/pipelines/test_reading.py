@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from benanza.pipelines.images.steps import (
@@ -17,7 +18,7 @@ from benanza.pipelines.images.steps import (
     StepError,
     check_steps,
 )
-from benanza.pipelines.reading import pipeline_text, read_pipeline
+from benanza.pipelines.reading import pipeline_text, read_pipeline, write_pipeline
 from benanza.pipelines.specification import PipelineSpecification
 from benanza_backbone.errors import BenanzaError
 
@@ -26,6 +27,16 @@ def test_what_is_written_is_read_again(recorded: PipelineSpecification, tmp_path
     file = tmp_path / "pipeline.toml"
     file.write_text(pipeline_text(recorded), encoding="utf-8")
     assert read_pipeline(file) == recorded
+
+
+def test_a_value_of_a_small_input_may_be_zero(
+    specified: PipelineSpecification, tmp_path: Path
+) -> None:
+    """As `benanza pipeline --value training=0` writes it."""
+    model = msgspec.structs.replace(specified.model, dims={"training": 0, "height": 32})
+    file = tmp_path / "pipeline.toml"
+    write_pipeline(msgspec.structs.replace(specified, model=model), file)
+    assert read_pipeline(file).model == model
 
 
 def _without(key: str) -> Callable[[str], str]:

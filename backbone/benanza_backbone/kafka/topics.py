@@ -23,6 +23,10 @@ MAX_RECORD_BYTES = MAX_EVENT_BYTES + 1_000_000
 
 ASK_AGAIN_S = 0.2
 
+MADE_WITHIN_S = 60.0
+"""How long brokers may take over topics that they said they make: for each partition they wait for
+their disks, which others may keep busy."""
+
 UNCOMPRESSED = {"compression.type": "uncompressed"}
 """The brokers unpack what comes compressed, and refuse it if it is too large then. Half a megabyte
 may become gigabytes."""
@@ -32,7 +36,8 @@ def create_topics(connection: KafkaConnection) -> list[str]:
     """Makes those topics that aren't there; their names, without the prefix.
 
     Those that are there stay as they are. The brokers say how many copies of a topic there are.
-    Raises `BenanzaError` if Kafka can't be reached or refuses.
+    Raises `BenanzaError` if Kafka can't be reached, refuses, or hasn't made one within
+    `MADE_WITHIN_S`.
     """
     return create_missing(connection, PARTITIONS)
 
@@ -52,18 +57,25 @@ def create_missing(connection: KafkaConnection, partitions: dict[str, int]) -> l
                 made.append(topic["name"])
             elif error is not TopicAlreadyExistsError:
                 raise error(f"{topic['name']}: {topic['error_message']}")
-        if made:
-            admin.wait_for_topics(made)
-        if others := sorted(wanted.keys() - set(made)):
-            _await_known(admin, others)
+        try:
+            if made:
+                admin.wait_for_topics(made, timeout_ms=round(MADE_WITHIN_S * 1000))
+            if others := sorted(wanted.keys() - set(made)):
+                _await_known(admin, others)
+        except KafkaTimeoutError as error:
+            raise BenanzaError(
+                f"Kafka at {connection.shown()} takes more than {MADE_WITHIN_S:g} s to make topics "
+                f"({' '.join(str(error).split())}); see whether its brokers' disks keep up, and "
+                "try again"
+            ) from error
     return [name.removeprefix(connection.prefix) for name in made]
 
 
 def _await_known(admin: AdminClient, names: Sequence[str]) -> None:
     """Returns when the broker that is asked knows of these topics, which are there: others may have
-    made them a moment ago. Raises `KafkaTimeoutError` after `TIMEOUT_MS`.
+    made them a moment ago. Raises `KafkaTimeoutError` after `MADE_WITHIN_S`.
     """
-    deadline = time.monotonic() + TIMEOUT_MS / 1000
+    deadline = time.monotonic() + MADE_WITHIN_S
     while unknown := [
         topic["name"]
         for topic in admin.describe_topics(names)

@@ -59,6 +59,23 @@ def test_those_that_others_made_a_moment_ago_are_waited_for(
     assert times == 2
 
 
+@pytest.mark.parametrize("by", ["this call", "another one before"])
+def test_topics_that_the_brokers_do_not_get_made_are_told(
+    kafka: KafkaConnection, by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if by != "this call":
+        create_topics(kafka)
+    answer = AdminClient.describe_topics
+
+    def never(admin: AdminClient, topics: Sequence[str]) -> list[dict[str, Any]]:
+        return [topic | {"error_code": 3} for topic in answer(admin, topics)]
+
+    monkeypatch.setattr(AdminClient, "describe_topics", never)
+    monkeypatch.setattr("benanza_backbone.kafka.topics.MADE_WITHIN_S", 0.3)
+    with pytest.raises(BenanzaError, match=r"takes more than 0\.3 s to make topics .*disks"):
+        create_topics(kafka)
+
+
 def test_a_topic_that_is_there_stays_as_it_is(kafka: KafkaConnection) -> None:
     with KafkaAdminClient(**kafka.kafka_python()) as admin:
         admin.create_topics({kafka.topic(JOBS): {"num_partitions": 3}})

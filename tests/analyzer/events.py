@@ -172,6 +172,14 @@ def variant(
     )
 
 
+def in_layouts(first_us: float, last_us: float, conversion_us: float) -> list[Variant]:
+    """Variants with channels first and last, and how long conversions between the two take."""
+    return [
+        variant(us, 0.5, layout=layout, change_us=conversion_us, write_conversion_us=conversion_us)
+        for us, layout in ((first_us, "NCHW"), (last_us, "NHWC"))
+    ]
+
+
 def everywhere(outcome: Best | str) -> Sequence[Best] | str:
     """The outcome of a layer for which neither layouts nor libraries make a difference."""
     return outcome if isinstance(outcome, str) else [outcome] * len(SELECTIONS)

@@ -33,6 +33,7 @@ from tests.analyzer.events import (
     ceilings,
     fingerprint,
     group,
+    in_layouts,
     measured,
     model,
     summary,
@@ -354,12 +355,16 @@ def histories(draw: st.DrawFn) -> list[AnalyzerEvent]:
     found: list[LayerMeasured] = []
     for of in sorted({of for event in ingested for of in all_fingerprints(event)}):
         for _ in range(draw(st.integers(0, 2))):
-            outcome = draw(st.one_of(times, st.just("no memory"), st.just("crashed")))
-            event = (
-                measured("", failure=outcome, runtime=draw(st.sampled_from(runtimes)))
-                if isinstance(outcome, str)
-                else measured("", variant(outcome), runtime=draw(st.sampled_from(runtimes)))
-            )
+            runtime = draw(st.sampled_from(runtimes))
+            match draw(st.sampled_from(("failure", "one layout", "both layouts"))):
+                case "failure":
+                    failure = draw(st.sampled_from(("no memory", "crashed")))
+                    event = measured("", failure=failure, runtime=runtime)
+                case "one layout":
+                    event = measured("", variant(draw(times)), runtime=runtime)
+                case _:
+                    both = in_layouts(draw(times), draw(times), draw(times))
+                    event = measured("", *both, runtime=runtime)
             cause = event_id("LayerMeasured", of, str(len(found)))
             found.append(msgspec.structs.replace(event, fingerprint=of, event_id=cause))
     systems = [ceilings(1e6, 1e6, runtime=runtime) for runtime in runtimes]
@@ -372,6 +377,17 @@ def test_the_order_of_arrival_does_not_change_the_final_bounds(
 ) -> None:
     shuffled = data.draw(st.permutations(history))
     assert latest(handle_all(Analyzer(), history)) == latest(handle_all(Analyzer(), shuffled))
+
+
+def test_what_is_known_of_a_group_changes_no_bound_without_fusion() -> None:
+    """Where the group was measured first, which has no conversions, another plan was taken."""
+    of = model(
+        [summary("Conv", "a"), summary("Relu", "b"), summary("Concat", "c"), summary("Reshape")],
+        groups=[group("ab", (0, 1))],
+    )
+    events = (measured("ab", variant(1.0)), measured("c", *in_layouts(0.25, 0.0, 0.25)))
+    once, again = (latest(handle_all(Analyzer(), [of, *o])) for o in permutations(events))
+    assert once == again
 
 
 @given(st.data(), histories())

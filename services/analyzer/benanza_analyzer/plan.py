@@ -158,7 +158,8 @@ def _laid_out(
         gap_us = _gap_us(plan, model, counted, fusion, measurements)
         plan = plan._replace(blocks=plan.blocks._replace(gap_us=gap_us))
     plans = [plan]
-    if not _conversion_is_known(places, measurements):
+    numbers = places.numbers if fusion else places.numbers[: len(places.ending)]
+    if not _conversion_is_known(numbers, measurements):
         plans += [
             _keeping(kept, model, counted, fusion, measurements) for kept in measurements.layouts
         ]
@@ -322,13 +323,13 @@ def _keeping(
     return plan._replace(conversion_us=around_us, interleaved_conversion_us=interleaved_us)
 
 
-def _conversion_is_known(places: PlacedBlocks, measurements: Measurements) -> bool:
-    """Whether the conversion of what it writes was measured for each layer and group with a time:
-    to the layout that all are measured for, which is the last one.
+def _conversion_is_known(numbers: npt.NDArray[np.int32], measurements: Measurements) -> bool:
+    """Whether the conversion of what it writes was measured for each of these layers and groups
+    that has a time: to the layout that all are measured for, which is the last one.
     """
-    times_us = measurements.median_us[list(measurements.layouts)][:, places.numbers]
+    times_us = measurements.median_us[list(measurements.layouts)][:, numbers]
     known = np.isfinite(times_us).any(axis=0)
-    written_us = measurements.conversions_us("write_conversion_us")[-1, places.numbers[known]]
+    written_us = measurements.conversions_us("write_conversion_us")[-1, numbers[known]]
     return bool(np.isfinite(written_us).all())
 
 

@@ -13,10 +13,18 @@ from benanza_schemas.events import (
     LayerMeasured,
     LayerSummary,
     ModelIngested,
-    Variant,
 )
 from benanza_schemas.vocabulary import GENERATED
-from tests.analyzer.events import NOW, fingerprint, measured, model, summary, system, variant
+from tests.analyzer.events import (
+    NOW,
+    fingerprint,
+    in_layouts,
+    measured,
+    model,
+    summary,
+    system,
+    variant,
+)
 from tests.analyzer.graphs import all_fingerprints, models, times
 
 CHAIN = model(
@@ -28,13 +36,6 @@ CHAIN = model(
 def calls(analyzer: Analyzer, of: ModelIngested, *, fusion: bool = True) -> list[Call]:
     cover = analyzer.cover(of.architecture_id, system().system_id, "fp32", "full", fusion=fusion)
     return cover.calls
-
-
-def in_layouts(first_us: float, last_us: float, conversion_us: float) -> list[Variant]:
-    return [
-        variant(us, 0.5, layout=layout, change_us=conversion_us, write_conversion_us=conversion_us)
-        for us, layout in ((first_us, "NCHW"), (last_us, "NHWC"))
-    ]
 
 
 @st.composite

@@ -33,7 +33,7 @@ def beside(store: Store, evaluation: Evaluation) -> EvaluatedModel:
         identity = model_id(evaluation.sha256, row["batch"], evaluation.dims)
         lowest, _ = bounds.at(identity, request.precision, where)
         if lowest is not None and lowest.bound.sequential_us:
-            found[row["batch"]] = lowest.bound.sequential_us
+            found[1 if evaluation.as_in_file else row["batch"]] = lowest.bound.sequential_us
     batch = _latency_batch(evaluation)
     bound_us = found.get(batch) if batch else None
     fastest = max(found, key=lambda size: size / found[size], default=None)
@@ -51,15 +51,19 @@ def beside(store: Store, evaluation: Evaluation) -> EvaluatedModel:
 
 def _without_bound(evaluation: Evaluation, batch: int | None) -> str:
     """That there is no bound, and the command that finds one: at the batch size of a request, or of
-    offline at the one of the most samples a second.
+    offline at the one of the most samples a second. Or that none can.
     """
-    request = evaluation.request
-    fastest = max(evaluation.service, key=lambda times: times.per_s, default=None)
+    request, service = evaluation.request, evaluation.service
+    at = f" at batch size {batch}" if batch and not (batch == 1 and evaluation.as_in_file) else ""
+    if batch and service and batch > service[-1].batch:
+        return f"{NO_BOUND}{at}, which the model can't be had at"
+    fastest = max(service, key=lambda times: times.per_s, default=None)
     size = batch or (fastest.batch if fastest else 1)
+    sizes = () if evaluation.as_in_file else ("--batch", str(size))
     dims = [word for name, value in request.dims.items() for word in ("--dim", f"{name}={value}")]
-    asked = ("--batch", str(size), "--precision", request.precision)
+    asked = (*sizes, "--precision", request.precision)
     run = pasteable("benanza", "run", request.model, *asked, *dims)
-    return f"{NO_BOUND}{f' at batch size {batch}' if batch else ''}; say: {run}"
+    return f"{NO_BOUND}{at}; say: {run}"
 
 
 def _latency_batch(evaluation: Evaluation) -> int | None:

@@ -77,7 +77,9 @@ def evaluation_run(
             framework, configuration, content, request.precision, sizes, request.dims, limits
         )
         samples = source or MadeUpSamples(loaded.model.at(1).inputs)
-        evaluation = msgspec.structs.replace(evaluation, not_batched=loaded.not_batched)
+        evaluation = msgspec.structs.replace(
+            evaluation, not_batched=loaded.not_batched, as_in_file=loaded.as_in_file
+        )
         pipeline = Pipeline(loaded.model, samples)
         evaluation, batches = _under_load(evaluation, pipeline)
     except BenanzaError as error:

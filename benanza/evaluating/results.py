@@ -100,12 +100,13 @@ class Evaluation(Result, frozen=True, kw_only=True):
     """A model in a framework under a scenario.
 
     `model_id` is that of batch size 1, `dims` holds its other dimensions. `service` are the times
-    without load, by batch size, and `not_batched` says why there is but one. `rate_per_s` is that
-    of the server's run; where it was `searched`, the greatest that keeps the limit, by `tried`.
-    `simulated` is the latency that a simulation predicts at this rate, by `overheads` and the times
-    of batches at other rates.
-    `metrics` are what the samples say of the results. `slowed_by` says what else the machine did
-    meanwhile. `failure` says why nothing was measured.
+    without load, by batch size, and `not_batched` says why there are no larger ones. A model that
+    can't be had at batch size 1 is `as_in_file`, and what its file takes at once is one sample.
+    `rate_per_s` is that of the server's run; where it was `searched`, the greatest that keeps the
+    limit, by `tried`. `simulated` is the latency that a simulation predicts at this rate, by
+    `overheads` and the times of batches at other rates. `metrics` are what the samples say of the
+    results. `slowed_by` says what else the machine did meanwhile. `failure` says why nothing was
+    measured.
     """
 
     request: EvaluationRequest
@@ -120,6 +121,7 @@ class Evaluation(Result, frozen=True, kw_only=True):
     evaluated_at: datetime
     service: tuple[ServiceTimes, ...] = ()
     not_batched: str = ""
+    as_in_file: bool = False
     limit_us: float | None = None
     rate_per_s: float | None = None
     searched: bool = False

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import onnx
 import pytest
 
 pytest.importorskip("mlperf_loadgen")
@@ -14,6 +15,15 @@ from benanza.settings import load
 from tests.benanza.conftest import Benanza, without_progress
 
 MODEL = "zoo:squeezenet"
+
+TIME_FIRST = """
+<ir_version: 10, opset_import: ["" : 21]>
+g (float[3, 4] x) => (float[4, 2] y) {
+    t = Transpose(x)
+    w = Constant <value = float[3, 2] {1, 2, 3, 4, 5, 6}> ()
+    y = MatMul(t, w)
+}
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -41,6 +51,23 @@ def test_a_stream_stands_beside_the_bound(benanza: Benanza, data: Path) -> None:
     with known_store(load(data)) as store:
         (row,) = store.query("SELECT model, scenario, figures['mean_us'] AS us FROM evaluations")
     assert row == {"model": "squeezenet", "scenario": "single-stream", "us": latency_us}
+
+
+def test_what_has_no_batch_of_one_stands_beside_the_bound_of_its_file(
+    benanza: Benanza, data: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "time.onnx"
+    path.write_bytes(onnx.parser.parse_model(TIME_FIRST).SerializeToString())
+    asked = ("evaluate", path, "--data", data, "--duration", "0.05", "--format", "json")
+    found = json.loads(benanza(*asked).stdout)
+    say = f"say: benanza run {path} --precision fp32"
+    assert found["without_bound"] == f"no full bound of it is known on this device; {say}"
+    assert benanza(*say.split()[2:], "--data", data).returncode == 0
+    found = json.loads(benanza(*asked).stdout)
+    assert found["bound_us"] > 0
+    assert found["bound_per_s"] == pytest.approx(1e6 / found["bound_us"])
+    found = json.loads(benanza(*asked, "--scenario", "multi-stream", "--streams", "4").stdout)
+    assert found["without_bound"].endswith("at batch size 4, which the model can't be had at")
 
 
 def test_bad_input_is_one_line_that_says_what_to_do(benanza: Benanza, data: Path) -> None:

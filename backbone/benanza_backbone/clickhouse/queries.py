@@ -1,6 +1,6 @@
 """The SQL of the store's own queries."""
 
-from benanza_schemas.vocabulary import SUBMITTED
+from benanza_schemas.vocabulary import SUBMITTED, StoppedBy
 
 COUNTED = f"""
 (
@@ -118,7 +118,7 @@ SELECT
     version.computed_at AS computed_at,
     multiIf(
         version.cause IN (SELECT event_id FROM measurements), 'measurement',
-        version.cause IN (SELECT event_id FROM systems), 'system',
+        version.cause IN (SELECT event_id FROM measured_systems), 'system',
         version.cause IN (SELECT event_id FROM architectures), 'model',
         version.cause IN (SELECT event_id FROM withdrawn_recordings), 'withdrawal',
         'unknown') AS moved_by,
@@ -190,7 +190,9 @@ FROM
     + COUNTED
     + """
     GROUP BY fingerprint, system_id, precision
-    HAVING countIf(isNotNull(median_us)) = 0
+    HAVING countIf(isNotNull(median_us) AND stopped_by != '"""
+    + StoppedBy.PRUNED.value
+    + """') = 0
         AND maxIf(measured_at, positionCaseInsensitiveUTF8(failure, {reason:String}) > 0)
             = max(measured_at)
 )

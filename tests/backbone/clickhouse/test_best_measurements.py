@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from benanza_backbone.clickhouse.store import Store
 from benanza_schemas.events import MARK, LayerMeasured, Variant, event_id, identified
-from benanza_schemas.vocabulary import SUBMITTED
+from benanza_schemas.vocabulary import SUBMITTED, StoppedBy
 from tests.backbone.sample_events import (
     BOUNDS,
     CHECKPOINT,
@@ -34,13 +34,15 @@ SELECT
     minimum_us, median_us, iqr_us, failure, measured_at, event_id, slowed_by
 FROM measurements FINAL
 WHERE cache = 'warm'
-ORDER BY median_us ASC NULLS LAST, iqr_us ASC NULLS LAST, measured_at, event_id, variant
+ORDER BY
+    multiIf(isNull(median_us), 1, stopped_by = 'hopeless', 2, 0), median_us,
+    iqr_us ASC NULLS LAST, measured_at, event_id, variant
 LIMIT 1 BY fingerprint, system_id, precision
 """
 
 few_times = st.sampled_from([0.0, 1.0, 2.5])
 variants = st.builds(
-    lambda number, cache, time: Variant(
+    lambda number, cache, time, stopped_by: Variant(
         library="a library",
         algorithm=f"algorithm {number}",
         layout=("", "NCHW", "NHWC")[number % 3],
@@ -49,11 +51,13 @@ variants = st.builds(
         minimum_us=time[0] if time else None,
         median_us=time[0] if time else None,
         iqr_us=time[1] if time else None,
+        stopped_by=stopped_by,
         failure="" if time else f"reason {number}",
     ),
     st.integers(0, 99),
     st.sampled_from(["warm", "warm", "weights cold"]),
     st.one_of(st.just(()), st.tuples(few_times, few_times)),
+    st.sampled_from([StoppedBy.CONVERGED, StoppedBy.CONVERGED, StoppedBy.PRUNED]),
 )
 slowed = st.sampled_from([{}, {"stable": "yes"}, {"stable": "no", "slowed_by": "power"}])
 results = st.builds(

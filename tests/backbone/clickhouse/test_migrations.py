@@ -43,6 +43,7 @@ CHECKSUMS = {
     "0019_submitted_rates.sql": "1dedbfdc79d7882fa6fe318aed41600961cdc7f82d705a21cca1d541904b2312",
     "0020_least_fixed.sql": "f18fc31556707b8c6464d9f22974ae2b4f43903d9d2656d5672584db1bd9acb0",
     "0021_stored_bounds.sql": "2d66c870baca458ae2e0a3537f7e04de6970f756e9e35226db459ad2fd3490be",
+    "0022_right_figures.sql": "cd58265b60bf1d4b70963f0bde5d3448325dd2b35e750147b0116fd16ddf827a",
 }
 """SHA-256 of each migration as it was released."""
 

@@ -356,6 +356,28 @@ def test_history_names_groups_failures_systems_and_the_unknown(store: Store) -> 
     assert (unknown.moved_by, unknown.sequential_us) == ("unknown", 22)
 
 
+def test_each_measurement_of_a_system_is_a_cause(store: Store) -> None:
+    """A recording may bring its layers and its ceilings apart."""
+    bare = msgspec.structs.replace(
+        SYSTEM_MEASURED, event_id="1" * 32, ceilings=(), measured_at=after(20)
+    )
+    causes = SYSTEM_MEASURED.event_id, bare.event_id
+    moved = [bound(cause=of, at=n, sequential_us=5.0 + n) for n, of in enumerate(causes)]
+    store.insert([MODEL, CHECKPOINT, SYSTEM_MEASURED, bare, *moved])
+    assert [change.moved_by for change in store.history("Net")] == ["system", "system"]
+
+
+def test_a_run_stands_beside_the_bound_that_it_ran_after_a_replay(store: Store) -> None:
+    """A replay computes the same bound again, by what is known then."""
+    again = msgspec.structs.replace(BOUNDS[-1], computed_at=after(50), claim=7, sequential_us=12.0)
+    beside = "SELECT bound_us, of_the_bound FROM witnesses_beside_bounds"
+    store.insert([MODEL, CHECKPOINT, SYSTEM_MEASURED, *BOUNDS, WITNESSED])
+    once = store.query(beside)
+    assert once == [{"bound_us": BOUNDS[-1].sequential_us, "of_the_bound": 1.08}]
+    store.insert([again])
+    assert store.query(beside) == once
+
+
 def test_a_replay_leaves_the_past_and_the_history_as_they_were(store: Store) -> None:
     store.insert(EVERY_KIND)
     before = store.history("Net")

@@ -24,6 +24,7 @@ from benanza_schemas.events import (
     event_id,
 )
 from benanza_schemas.layer import Precision
+from benanza_schemas.vocabulary import StoppedBy
 from tests.backbone.sample_events import (
     BOUNDS,
     CHECKPOINT,
@@ -102,6 +103,24 @@ def test_what_was_measured_here_counts_whichever_came_first(store: Store) -> Non
     found = store.query("SELECT median_us, failure FROM best_measurements WHERE precision = 'bf16'")
     assert found == [{"median_us": None, "failure": "no memory"}]
     assert store.failed_layers() == {CONV_ID: [failed.event_id]}
+
+
+def test_what_was_given_up_as_hopeless_is_no_time_where_all_else_failed(store: Store) -> None:
+    slow = Variant(
+        library="a library",
+        algorithm="slow",
+        samples_us=(500.0,),
+        minimum_us=500.0,
+        median_us=500.0,
+        iqr_us=0.0,
+        stopped_by=StoppedBy.PRUNED,
+    )
+    fails = Variant(library="a library", algorithm="greedy", failure="out of memory")
+    found = replace(CONV_MEASURED, variants=(slow, fails))
+    store.insert([MODEL, found])
+    assert store.failed_layers(reason="out of memory") == {CONV_ID: [found.event_id]}
+    (row,) = store.query("SELECT median_us, failure FROM best_measurements")
+    assert row == {"median_us": None, "failure": "out of memory"}
 
 
 def test_a_withdrawal_takes_back_what_stands_before_it(store: Store) -> None:

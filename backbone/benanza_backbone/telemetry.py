@@ -41,7 +41,7 @@ RECORDS_PRODUCED = Counter(
 )
 CONSUMER_LAG = Gauge(
     "benanza_consumer_lag_records",
-    "Records still to be processed, of the partitions that this process holds",
+    "Records still to be processed or in work, of the partitions that this process holds",
     ["topic", "partition", "group"],
     registry=REGISTRY,
 )

@@ -1,7 +1,8 @@
 """Takes out of the embedded log what Kafka would drop of the same topics.
 
 Of a compacted topic that is each event but the last of its key, of a topic that isn't kept for
-ever what is too old. Unlike Kafka, this leaves what a group has still to read.
+ever what is too old. Unlike Kafka, this leaves what a group has still to read, and the names of
+models.
 """
 
 import sqlite3
@@ -12,7 +13,10 @@ from typing import NamedTuple
 
 from benanza_backbone.event_log.sqlite_log import EPOCH, MICROSECOND, connect, explained
 from benanza_schemas.consumer_groups import CONSUMER_GROUPS, OF_SYSTEMS
-from benanza_schemas.topics import COMPACTED, KEPT_FOR
+from benanza_schemas.topics import CHECKPOINTS, COMPACTED, KEPT_FOR
+
+# The key of a checkpoint is its model, which may have several names, each in an event of its own.
+LAST_OF_KEY = sorted(COMPACTED - {CHECKPOINTS})
 
 # The last event of a topic stays: its end is told by it, and a new event gets the offset behind
 # the last of all.
@@ -45,7 +49,7 @@ def prune(path: Path, now: datetime) -> Pruning:
         bytes_before = _file_bytes(db, path)
         with db:
             db.execute("BEGIN IMMEDIATE")
-            events = sum(_superseded(db, topic) for topic in sorted(COMPACTED))
+            events = sum(_superseded(db, topic) for topic in LAST_OF_KEY)
             for topic, kept_for in KEPT_FOR.items():
                 since_us = (now - kept_for - EPOCH) // MICROSECOND
                 events += _outdated(db, topic, since_us)

@@ -11,7 +11,7 @@ from benanza_backbone.kafka.log import KafkaEventLog
 from benanza_backbone.service.process import Service, Started
 from benanza_backbone.service.step import Step
 from benanza_backbone.settings import Settings, kafka_of
-from benanza_backbone.telemetry import DEAD_LETTERS_OPEN
+from benanza_backbone.telemetry import BOUNDS_BEATEN, DEAD_LETTERS_OPEN
 from benanza_schemas.consumer_groups import ANALYZER, CONSUMER_GROUPS, SINK
 
 ANALYZED_AT_ONCE = 200
@@ -49,8 +49,9 @@ def serve(settings: Settings, started: Started) -> int:
             ):
                 yield step
         finally:
-            # While nobody looks, the metric is not known here; other copies know it.
+            # While nobody looks, the metrics are not known here; other copies know them.
             DEAD_LETTERS_OPEN.clear()
+            BOUNDS_BEATEN.clear()
 
     service.add(ANALYZER, analyzer, limit=ANALYZED_AT_ONCE, longest_turn_s=LONGEST_REBUILD_S)
     service.add(SINK, sink, limit=STORED_AT_ONCE, longest_turn_s=LONGEST_INSERT_S)

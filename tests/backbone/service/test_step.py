@@ -464,6 +464,23 @@ def test_metrics_say_what_was_done_and_what_waits(log: EventLog) -> None:
     assert metric("process_duration_seconds_count", service="metrics") == timed + 5
 
 
+def test_what_a_turn_hangs_on_is_shown_to_wait(log: EventLog) -> None:
+    publish(log, [relu(size) for size in range(3)])
+    of_group = {"topic": LAYERS, "group": "hanging"}
+    shown = []
+
+    def hangs(_: LayerSeen) -> Sequence[AnyEvent]:
+        shown.append(metric("consumer_lag_records", partition=0, **of_group))
+        return []
+
+    with Step(log, ConsumerGroup("hanging", (LAYERS,)), LayerSeen, hangs, clock) as step:
+        step.turn(limit=3)
+        step.check()
+        assert metric("consumer_lag_records", partition=0, **of_group) == 0
+    assert shown == [3, 3, 3]
+    assert metric("consumer_lag_records", partition=0, **of_group) is None
+
+
 def clock() -> datetime:
     return NOW
 

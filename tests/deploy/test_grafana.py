@@ -163,6 +163,8 @@ GPUS = tuple(
 )
 """Systems that differ in what was installed."""
 
+CPUS = [f"{of.cpu}, {of.threads} threads" for of in (SYSTEM, OTHER_SYSTEM)]
+
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
@@ -206,7 +208,7 @@ def test_what_is_drawn_as_a_bound_lacks_no_layer(store: Store) -> None:
 def test_a_layers_time_is_that_on_one_system(store: Store) -> None:
     panel = ALL_PANELS["models: Where the time goes"]
     found = store.query(filled_in(panel["targets"][0]["rawSql"], store))
-    assert {row["system"] for row in found} == {SYSTEM.cpu}
+    assert {row["system"] for row in found} == set(CPUS)
     times = [row["times"] for row in found if row["layer"] == "Conv"]
     assert times == [1, 1]
 
@@ -225,7 +227,7 @@ def test_a_models_layers_come_to_its_bound(store: Store) -> None:
 
 def test_systems_are_told_apart_by_what_is_installed(store: Store) -> None:
     assert [text for _, text in choices(VARIABLES["system"], store)] == [
-        SYSTEM.cpu,
+        *CPUS,
         "Some GPU, driver 580, cuDNN 9.18",
         "Some GPU, driver 580, cuDNN 9.19",
         "Some GPU, driver 590, cuDNN 9.19",

@@ -25,7 +25,7 @@ from benanza_schemas.events import (
 from benanza_schemas.events.derivation import AS_WRITTEN, Derivation
 from benanza_schemas.layer import Layer
 
-INGEST_VERSION = "38"
+INGEST_VERSION = "39"
 """Part of the ids of ingest's events. Raise it when a change gives them another content."""
 
 MAX_BATCH_SIZES = 64

@@ -219,6 +219,18 @@ def test_a_cache_as_long_as_its_window_is_read_as_one_that_has_room_for_all() ->
             states.COMBINED,
         ),
         (
+            """(float[2,4,100,16] a, float[2,4,1,16] b, int64[2,4,1,16] i) => (float[2,4,100,16] d)
+            { n = Neg(b) c = ScatterElements<axis=2>(a, i, n) m = Exp(b)
+            d = ScatterElements<axis=2>(c, i, m) }""",
+            states.IN_STEPS,
+        ),
+        (
+            """(float[2,4,100,16] a, float[2,4,1,16] b) => (float[2,4,103,16] e)
+            { n = Neg(b) m = Exp(b) c = Concat<axis=2>(a, n) d = Concat<axis=2>(c, m)
+            e = Concat<axis=2>(d, n) }""",
+            states.IN_STEPS,
+        ),
+        (
             attending(3, queries=1, past=100, more="e = Neg(c)").replace(
                 "float[2,4,101,16] d)", "float[2,4,101,16] d, float[2,4,101,16] e)"
             ),

@@ -9,10 +9,12 @@ from tests.ingest.onnx_text import of_operator
 from tests.ingest.states.test_in_place import copying, extracted, model, why_copied
 
 
-def multi_head(new: int, *, causal: int = 0, read: str = "q, k, v", more: str = "") -> str:
-    """So many new tokens behind a hundred; `more` inputs have values of their own."""
-    rows, after = f"float[2,{new},64]", f"float[2,4,{100 + new},16]"
-    kept = "float[2,4,100,16]"
+def multi_head(
+    new: int, *, causal: int = 0, read: str = "q, k, v", more: str = "", past: int = 100
+) -> str:
+    """So many new tokens behind others; `more` inputs have values of their own."""
+    rows, after = f"float[2,{new},64]", f"float[2,4,{past + new},16]"
+    kept = f"float[2,4,{past},16]"
     return f"""({rows} q, {rows} k, {rows} v, {kept} pk, {kept} pv{more})
         => ({rows} y, {after} c, {after} d) {{ y, c, d = com.microsoft.MultiHeadAttention
         <num_heads=4, unidirectional={causal}> ({read}, pk, pv) }}"""
@@ -56,6 +58,11 @@ def test_it_computes_the_same_of_buffers() -> None:
     )
     np.testing.assert_allclose(found, expected[0], 1e-5, 1e-6)
     np.testing.assert_array_equal(keys, expected[1])
+
+
+def test_before_the_first_step_there_is_nothing_to_copy() -> None:
+    found = extracted(multi_head(3, causal=1, read=PLAIN, past=0))
+    assert (copying(found), why_copied(found)) == ([], [])
 
 
 @pytest.mark.parametrize(

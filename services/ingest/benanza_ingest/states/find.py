@@ -33,6 +33,7 @@ Shape = tuple[int, ...]
 
 READ_ELSEWHERE = "something else reads what the state was before"
 SEVERAL = "several outputs follow from one input"
+IN_STEPS = "several nodes change it, one after the other"
 REORDERED = "its sequences are reordered"
 COMBINED = "what is new is combined with what was there"
 CAUSAL = "which keys its queries see can't be said of a buffer"
@@ -83,6 +84,11 @@ class _States:
         )
         self._slices: dict[str, list[Node]] = {}
         self._returned = {self._written(name) for name in graph.outputs}
+        self._changed_on: set[str] = set()
+        for node in reversed(graph.nodes):
+            changes = not node.domain and node.op_type in WRITING
+            if changes and node.outputs[0] in self._returned | self._changed_on:
+                self._changed_on.add(self._source(node.inputs[0]))
 
     def of_nodes(self) -> list[Finding]:
         kept = [self._kept(node) for node in self._graph.nodes]
@@ -91,7 +97,10 @@ class _States:
         for node, of_node in zip(self._graph.nodes, kept, strict=True):
             # An operator keeps both its keys and its values in place, or neither.
             reasons = (self._why_copied(node, one, sources) for one in of_node)
-            findings.append(Finding(tuple(of_node), next(filter(None, reasons), "")))
+            why = next(filter(None, reasons), "")
+            if why == CAUSAL and not any(self._type(one.before).elements() for one in of_node):
+                of_node, why = [], ""  # before the first step there is nothing to copy
+            findings.append(Finding(tuple(of_node), why))
         return findings
 
     def _type(self, name: str) -> TensorType:
@@ -134,7 +143,8 @@ class _States:
         else:
             return []
         kept = [one._replace(last_rows=self._last_rows(one)) for one in kept if self._is_state(one)]
-        kept = [one for one in kept if one.after in self._returned or one.last_rows]
+        changed = self._returned | self._changed_on
+        kept = [one for one in kept if one.after in changed or one.last_rows]
         # Those with two places have former keys and values, or neither.
         if places is not None and node.op_type != "GroupQueryAttention" and len(kept) < len(places):
             return []
@@ -201,6 +211,8 @@ class _States:
             return REORDERED
         if sources[source] > 1:
             return SEVERAL
+        if kept.after not in self._returned and not kept.last_rows:
+            return IN_STEPS
         if node.op_type in _SCATTERING:
             if self._is_read_elsewhere(kept.before):
                 return READ_ELSEWHERE

@@ -11,6 +11,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExportResult
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 from opentelemetry.trace import Span, Tracer, set_span_in_context
 
 from benanza.results.profile import ModelProfile, ProfiledCall
@@ -32,16 +33,20 @@ def send_traces(profiles: Sequence[ModelProfile], endpoint: str) -> None:
     if not endpoint.startswith(("http://", "https://")):
         raise BenanzaError(f"{endpoint} is no address such as http://localhost:4318")
     address = endpoint.rstrip("/") + PATH
+    timed = [profile for profile in profiles if profile.looked_at_us is not None]
+    if not timed:
+        raise BenanzaError("there is nothing to send: of no run were calls timed")
     memory = InMemorySpanExporter()
-    provider = TracerProvider(resource=Resource.create({"service.name": "benanza"}))
+    # What was asked for is sent, whatever part of other traces is.
+    resource = Resource.create({"service.name": "benanza"})
+    provider = TracerProvider(sampler=ALWAYS_ON, resource=resource)
     provider.add_span_processor(SimpleSpanProcessor(memory))
     tracer = provider.get_tracer("benanza.profiling")
-    for profile in profiles:
-        if profile.looked_at_us is not None:
-            _run(tracer, profile, profile.looked_at_us)
+    for profile in timed:
+        _run(tracer, profile, profile.looked_at_us or 0.0)
     spans = memory.get_finished_spans()
     if not spans:
-        raise BenanzaError("there is nothing to send: of no run were calls timed")
+        raise BenanzaError("OpenTelemetry's SDK is off; unset OTEL_SDK_DISABLED to send the trace")
     with heard():
         taken = OTLPSpanExporter(endpoint=address, timeout=SECONDS).export(spans)
     if taken is not SpanExportResult.SUCCESS:

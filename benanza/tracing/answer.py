@@ -51,10 +51,12 @@ def trace_answer(
     a model, or writes that to `output`.
 
     Raises `BenanzaError` if the file is no trace, if the log or the store can't be used, and if
-    the model can't be written or is too large for an event.
+    the model has no layers, can't be written or is too large for an event.
     """
     found = recording(file, precision)
     model = trace_model([(o.name, o.inputs) for o in found.operators], limits_of(settings))
+    if (publishes or output is not None) and not any(part.layers for part in model.parts):
+        raise BenanzaError(f"{file} has no operator that is a layer, so there is no model in it")
     name = f"{PREFIX}{file.name.partition('.')[0]}"
     if output is not None:
         _write(output, model)

@@ -42,7 +42,7 @@ _GRAPHS = (
     'mode="reduce-overhead")'
 )
 
-_NO_SYSTEM = "nothing was measured on such a device"
+_NO_SYSTEM = "none of its layers was measured on such a device"
 
 
 def print_trace(console: Console, answer: TraceAnswer, top: int = TOP) -> None:

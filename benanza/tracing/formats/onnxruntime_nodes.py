@@ -14,6 +14,8 @@ from benanza_runner.onnxruntime.session import CPU
 DTYPES = {"float": "float32", "double": "float64"}
 """ONNX's names of the element types that ONNX Runtime names otherwise."""
 
+LAUNCH = TracedInputs(launch_alone=True)
+
 _NODE = "_kernel_time"
 
 
@@ -37,7 +39,7 @@ class NodeReader:
             microseconds(event["ts"]),
             microseconds(event.get("dur", 0.0)),
             str(arguments["op_name"]),
-            _inputs(arguments) if on_cpu else None,
+            _inputs(arguments) if on_cpu else LAUNCH,
         )
 
 

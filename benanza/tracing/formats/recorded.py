@@ -30,7 +30,7 @@ class TracedInputs(msgspec.Struct, frozen=True, array_like=True):
     and what isn't known, has no type. `outputs` are shapes, where the trace has them; `strides` are
     in elements, and there for attention, whose layer they decide, and for kernels of
     `torch.compile`. Where a trace has `shapes_alone`, it is said elsewhere of which type all
-    tensors are.
+    tensors are. Of what ran on a GPU a trace may have the `launch_alone`, and no inputs.
     """
 
     shapes: tuple[tuple[int, ...] | tuple[tuple[int, ...], ...], ...] = ()
@@ -39,6 +39,7 @@ class TracedInputs(msgspec.Struct, frozen=True, array_like=True):
     outputs: tuple[tuple[int, ...], ...] = ()
     strides: tuple[tuple[int, ...], ...] = ()
     shapes_alone: bool = False
+    launch_alone: bool = False
 
 
 class HostOperator(NamedTuple):

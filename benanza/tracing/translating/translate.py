@@ -19,6 +19,11 @@ def translated(name: str, inputs: TracedInputs | None, prefix: str) -> Writer | 
         return _why_not(name)
     if inputs is None:
         return "the trace lacks the shapes and types of its inputs; record it with them"
+    if inputs.launch_alone:
+        return (
+            "it ran on a GPU, of which ONNX Runtime's trace has the launch alone; time its calls "
+            "with benanza profile"
+        )
     if inputs.shapes_alone and name not in BY_SHAPES:
         return f"a report of Nsight Systems lacks the numbers and types that {name} needs"
     if inputs.shapes_alone and not any(inputs.dtypes):

@@ -66,6 +66,17 @@ def test_a_collector_that_refuses_it_is_named_and_nothing_else_said(
     assert not caplog.records
 
 
+def test_variables_of_other_traces_leave_nothing_out(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER", "always_off")
+    send_traces([RUN], collector.address)
+    assert len(collector.received) == 1
+    monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
+    with pytest.raises(BenanzaError, match="unset OTEL_SDK_DISABLED"):
+        send_traces([RUN], collector.address)
+
+
 def test_without_calls_there_is_nothing_to_send(collector: Collector) -> None:
     captured = msgspec.structs.replace(PROFILE, looked_at_us=None, calls=())
     with pytest.raises(BenanzaError, match="nothing to send"):

@@ -1,5 +1,6 @@
 """Traces beside what the store knows of their layers."""
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -217,6 +218,32 @@ def test_a_model_has_layers_in_the_trace(installed: Settings, tmp_path: Path) ->
     assert (beside.layers, beside.found, len(beside.absent)) == (2, 1, 1)
     assert beside.executions == 3
     assert beside.bound_us is None, "nothing of it was measured"
+
+
+def test_a_trace_without_layers_has_no_model(installed: Settings, tmp_path: Path) -> None:
+    """A model of nothing would have a whole bound, of zero."""
+    launch = {
+        "cat": "Node",
+        "ph": "X",
+        "pid": 1,
+        "tid": 1,
+        "ts": 0,
+        "dur": 5,
+        "name": "y_kernel_time",
+        "args": {
+            "op_name": "Relu",
+            "provider": "CUDAExecutionProvider",
+            "input_type_shape": [{"float": [2, 8]}],
+            "output_type_shape": [{"float": [2, 8]}],
+        },
+    }
+    trace = tmp_path / "trace.json"
+    trace.write_text(json.dumps([launch]))
+    (call,) = trace_answer(trace, installed).calls
+    assert call.reason.startswith("it ran on a GPU, of which ONNX Runtime's trace has the launch")
+    for asked in ({"publishes": True}, {"output": tmp_path / "trace.onnx"}):
+        with pytest.raises(BenanzaError, match="no operator that is a layer"):
+            trace_answer(trace, installed, **asked)
 
 
 def test_a_model_that_can_t_be_written(installed: Settings, trace: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The figures of a decoder that has bounds at several sizes: what its tokens take."""
+"""The figures of a decoder that has bounds at several sizes: what its tokens take, or its runs."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -17,7 +17,7 @@ COLOURS = (BOUND, FRAMEWORK, SAVED, LIMIT, "#c9488a", "#a98a12", OTHER)
 
 
 class Point(NamedTuple):
-    """Times for each token in microseconds, `None` where they aren't known, of so many sequences
+    """Times of a run in microseconds, `None` where they aren't known, of so many sequences
     behind a past of this length. `others` are sizes in which points of one length differ besides,
     escaped.
     """
@@ -32,12 +32,19 @@ class Point(NamedTuple):
 
 class Sweep(NamedTuple):
     """The whole bounds of a file at several sizes, on one system at one precision. `dimension` is
-    the name of the past's length, empty if all points have the same.
+    the name of the past's length, or of another if there is none, empty if all points have the
+    same. One with a past gives each sequence a token in a run; others may read whole prompts.
     """
 
     title: str
     dimension: str
+    has_past: bool
     points: tuple[Point, ...]
+
+    @property
+    def each(self) -> str:
+        """What takes the times of the points."""
+        return "token" if self.has_past else "run"
 
 
 def sweeps_of(bounds: Iterable[ReportedBound]) -> list[Sweep]:
@@ -64,6 +71,7 @@ def _sweep(points: Sequence[ReportedBound]) -> Sweep:
     return Sweep(
         title=f"{first.model}, {first.precision}, {system.accelerator or system.cpu}",
         dimension=dimension,
+        has_past=any("past" in name.lower() for name in sizes),
         points=tuple(_point(reported, dimension, others) for reported in points),
     )
 
@@ -95,9 +103,13 @@ def figures_of(sweep: Sweep) -> Iterator[tuple[str, str, go.Figure]]:
     """The name, the title and the drawing of each figure that the sweep has points enough for."""
     how = "lines: bounds, dashed: attainable estimates, crosses: fastest runs by frameworks"
     if len({point.length for point in sweep.points}) > 1:
-        yield "length", f"Time for each token by the past; {how}", _by_length(sweep)
+        by = "the past" if sweep.has_past else escaped(sweep.dimension)
+        yield "length", f"Time for each {sweep.each} by {by}; {how}", _by_length(sweep)
     if len({point.sequences for point in sweep.points}) > 1:
-        yield "throughput", f"Tokens a second by the time for each; {how}", _throughput(sweep)
+        what = "Tokens a second by the time for each"
+        if not sweep.has_past:
+            what = "Sequences a second by the time for each run"
+        yield "throughput", f"{what}; {how}", _throughput(sweep)
 
 
 def _by_length(sweep: Sweep) -> go.Figure:
@@ -120,7 +132,7 @@ def _by_length(sweep: Sweep) -> go.Figure:
     figure.update_xaxes(
         title=escaped(sweep.dimension), type="log", tickvals=_lengths(sweep), tickformat=",d"
     )
-    figure.update_yaxes(title="µs for each token", type="log")
+    figure.update_yaxes(title=f"µs for each {sweep.each}", type="log")
     return styled(figure)
 
 
@@ -143,8 +155,9 @@ def _throughput(sweep: Sweep) -> go.Figure:
                 hovertext=[plural(point.sequences, "sequence") for point, _ in known],
                 **style,
             )
-    figure.update_xaxes(title="µs for each token", type="log")
-    figure.update_yaxes(title="tokens a second", type="log")
+    figure.update_xaxes(title=f"µs for each {sweep.each}", type="log")
+    what = "tokens" if sweep.has_past else "sequences"
+    figure.update_yaxes(title=f"{what} a second", type="log")
     return styled(figure)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from benanza.installation.configured import known_store
 from benanza.looking.bounds import matching_bounds
-from benanza.looking.model_ids import model_ids
+from benanza.looking.model_ids import StoredFile, files_of, model_ids
 from benanza.looking.stored_bound import StoredBound
 from benanza.profiling.beside_bound import profiles_of
 from benanza.request import BoundPolicy
@@ -17,12 +17,16 @@ from benanza.tokens.generation import (
 )
 from benanza.tokens.limits import StepCalls
 from benanza_backbone.clickhouse.bounds import ModelBound
+from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of
 from benanza_schemas.layer import Precision
 
 SECONDS_AN_HOUR = 3600
 MILLION = 1e6
+
+DIGITS_SHOWN = 12
+"""Of a SHA-256, by which a file can be named."""
 
 
 def known_generation(
@@ -38,13 +42,15 @@ def known_generation(
     each beside the bound of `prompt` for as many sequences. Nothing is benchmarked.
 
     A step gives each sequence of its batch one token. Where the prompt has several bounds for as
-    many sequences, the first counts. Raises `BenanzaError` for a model that has no bound.
+    many sequences, the first counts: that of the shortest, if their lengths are all that differs.
+    Raises `BenanzaError` for a model that has no bound, and for a name of several files.
     """
     policy = BoundPolicy(tuple(precisions), system=system)
     with known_store(settings) as store:
 
         def known(model: str, dims: Mapping[str, int]) -> list[ModelBound]:
             bounds = store.bounds(model_ids(store, [model], limits_of(settings)))
+            _of_one_file(model, files_of(store), bounds)
             return matching_bounds(bounds, policy, dims)
 
         def whole(bounds: Iterable[ModelBound]) -> list[StoredBound]:
@@ -71,6 +77,16 @@ def known_generation(
         )
     partial = tuple(bound for bound in bounds if bound.partial)
     return Generation(points=tuple(points), partial=partial, price_per_hour=price_per_hour)
+
+
+def _of_one_file(model: str, files: Mapping[str, StoredFile], bounds: Iterable[ModelBound]) -> None:
+    """Raises `BenanzaError` if several files have the name: their sizes make no sweep together."""
+    digests = sorted({files[bound.model_id].sha256 for bound in bounds})
+    if len(digests) > 1:
+        named = " or ".join(digest[:DIGITS_SHOWN] for digest in digests)
+        raise BenanzaError(
+            f"{len(digests)} files have the name {model}: name one by its SHA-256 ({named})"
+        )
 
 
 def _for_as_many(step: ModelBound, prompts: Iterable[StoredBound]) -> StoredBound | None:

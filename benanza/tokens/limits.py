@@ -62,7 +62,8 @@ class StepCalls:
 
     def joules(self) -> float | None:
         """The energy of the step: each call's time at the power that the device took when the call
-        was measured; `None` where that isn't known of each.
+        was measured, on each of the devices that it is split over; `None` where that isn't known of
+        each call.
         """
         taken = []
         for call in self._cover.calls:
@@ -71,7 +72,7 @@ class StepCalls:
                 if watts is None:
                     return None
                 taken.append(float(watts) * us / MICROSECONDS)
-        return math.fsum(taken) if taken else None
+        return math.fsum(taken) * self._stored.model.tensor_parallel if taken else None
 
     def _environment(self, call: Call) -> Mapping[str, str]:
         """The conditions under which the call's time was taken."""
@@ -84,11 +85,14 @@ class StepCalls:
         return min(best, key=lambda candidate: candidate[0], default=(None, {}))[1]
 
     def _kind(self, call: Call) -> Kind:
-        """By the operators of the call's layers."""
+        """By the operators of the call's layers: a softmax between products is that of attention,
+        and one by itself may be that of a choice of experts.
+        """
         model = self._stored.model
         ops = [model.summaries[model.layers[position].summary] for position in call.positions]
-        kinds = {facts_of(op.op, op.domain).kind for op in ops}
-        if "attention" in kinds or any(op.op == "Softmax" for op in ops):
+        kinds = [facts_of(op.op, op.domain).kind for op in ops]
+        between = any(op.op == "Softmax" for op in ops) and kinds.count("product") > 1
+        if "attention" in kinds or between:
             return "attention"
         return "products" if "product" in kinds else "others"
 
@@ -110,11 +114,21 @@ def limit_of(
         "weights": weights,
         "cache" if attends else "other values": call.bytes - weights,
     }
-    alone = {limit: size / ceilings.bandwidth * MICROSECONDS for limit, size in moved.items()}
+    share_us = _moving_us(call.bytes, ceilings) / call.bytes if call.bytes else 0.0
+    alone = {limit: size * share_us for limit, size in moved.items()}
     alone["arithmetic"] = call.flops / ceilings.flops * MICROSECONDS
     longest = max(alone, key=lambda limit: alone[limit])
     short = call.us <= SHORT * shortest_us and alone[longest] < call.us / SHORT
     return "launches" if short else longest
+
+
+def _moving_us(moved: float, ceilings: PlatformCeilings) -> float:
+    """To move so many bytes of one call: all of them from the last cache, or from the memory what
+    is more than that holds.
+    """
+    beyond = max(moved - ceilings.cache_bytes, 0.0) if ceilings.cache_bytes else 0.0
+    from_memory = beyond / ceilings.memory if ceilings.memory else 0.0
+    return max(moved / ceilings.bandwidth, from_memory) * MICROSECONDS
 
 
 def _shares(spent: Mapping[Name, float]) -> list[tuple[Name, float]]:

@@ -28,8 +28,14 @@ class TokenLoad(Document, frozen=True, kw_only=True):
 
     @property
     def longest(self) -> int:
-        """The most tokens that a request has in the cache."""
+        """The most tokens that are set aside for a request in the cache."""
         return self.prompt_tokens[1] + self.output_tokens[1]
+
+    def longest_past(self, *, with_prompts: bool) -> int:
+        """The most tokens that a step has behind it. Who reads a prompt gives its first token, too;
+        the last token of an output is in no cache.
+        """
+        return self.longest - 1 - with_prompts
 
 
 class TokenPercentiles(Document, frozen=True, kw_only=True):

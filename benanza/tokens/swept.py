@@ -27,27 +27,27 @@ class SweptTimes:
         self._steps = {count: _curve(steps[count]) for count in self._sequences}
         self._prompts = _curve(prompts) if prompts else None
 
-    def check(self, sequences: int, prompt: int, length: int) -> None:
-        """Raises `UnsweptError` unless steps of so many sequences of this length, with their
-        prompts and outputs, and prompts of this length are within what was swept.
+    def check(self, sequences: int, prompt: int, past: int) -> None:
+        """Raises `UnsweptError` unless steps of so many sequences behind so many tokens, and
+        prompts of this length, are within what was swept.
         """
         if sequences > self._sequences[-1]:
             raise UnsweptError(
-                f"steps of up to {self._sequences[-1]:,} sequences have bounds, not of "
+                f"steps of up to {self._sequences[-1]:,} sequences have times, not of "
                 f"{sequences:,}: sweep more sequences, or let fewer run at once (--sequences)"
             )
         needed = bisect_left(self._sequences, sequences) + 1
         for count in self._sequences[:needed]:
             longest = int(self._steps[count][0][-1])
-            if length > longest:
+            if past > longest:
                 raise UnsweptError(
-                    f"a step at batch size {count:,} has bounds behind up to {longest:,} tokens, "
-                    f"and prompts with their outputs have up to {length:,}: sweep a longer past, "
-                    "or ask for shorter ones (--prompt-length, --output-length)"
+                    f"a step at batch size {count:,} has times behind up to {longest:,} tokens, "
+                    f"and prompts with their outputs need up to {past:,}: sweep a longer past, or "
+                    "ask for shorter ones (--prompt-length, --output-length)"
                 )
         if self._prompts is not None and prompt > self._prompts[0][-1]:
             raise UnsweptError(
-                f"prompts of up to {int(self._prompts[0][-1]):,} tokens have bounds at batch size "
+                f"prompts of up to {int(self._prompts[0][-1]):,} tokens have times at batch size "
                 f"1, not of {prompt:,}: sweep longer ones, or ask for shorter ones "
                 "(--prompt-length)"
             )

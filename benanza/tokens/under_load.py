@@ -27,6 +27,13 @@ OF_PROMPT = ("sequence", "length", "token")
 LEAST_RATE = 1e-6
 """Below so many requests a second, times of steps vanish in the time in which all come."""
 
+TIMES: Mapping[Source, str] = {
+    "bound": "bound",
+    "attainable": "attainable estimate",
+    "measured": "run by a framework that `benanza profile` stored",
+}
+"""What a source of times has."""
+
 Sweep = dict[int, dict[int, float]]
 """Microseconds by the number of sequences and a length."""
 
@@ -78,8 +85,10 @@ def _each(
         sequences = load.sequences or max(step_us)
         found, failure = None, ""
         try:
-            times = SweptTimes(step_us, _of_one(of_prompts.get(key), prompts))
-            times.check(sequences, load.prompt_tokens[1], load.longest)
+            prompt_us = {} if prompts is None else _of_one(of_prompts.get(key), source)
+            times = SweptTimes(step_us, prompt_us)
+            past = load.longest_past(with_prompts=prompts is not None)
+            times.check(sequences, load.prompt_tokens[1], past)
             found = figures(serve(arrivals(load), times, room(load, sequences)))
         except UnsweptError as error:
             failure = str(error)
@@ -92,13 +101,12 @@ def _each(
         )
 
 
-def _of_one(sweep: Sweep | None, prompts: Sequence[GenerationPoint] | None) -> Mapping[int, float]:
-    """Times of one prompt, by its length; none if no prompts were asked for."""
-    if prompts is None:
-        return {}
+def _of_one(sweep: Sweep | None, source: Source) -> Mapping[int, float]:
+    """Times of one prompt from this source, by its length."""
     if not sweep or 1 not in sweep:
         raise UnsweptError(
-            "the prompt has no bound at batch size 1 on the same system at the same precision"
+            f"the prompt has no {TIMES[source]} at batch size 1 on the same system at the same "
+            "precision"
         )
     return sweep[1]
 

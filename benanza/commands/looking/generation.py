@@ -134,5 +134,5 @@ def generation(
     fail_without([*known.points, *known.partial], NONE_SUCH, output)
     if output == "text":
         print_generation(console(sys.stdout), known)
-    if known.under_load and not any(each.found for each in known.under_load):
+    if rate is not None and not any(each.found for each in known.under_load):
         ctx.exit(FAILED)

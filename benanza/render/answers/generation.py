@@ -13,6 +13,7 @@ from benanza.render.table import Column, html, printable, table
 from benanza.render.units import TimeUnit, named_sizes, time_unit
 from benanza.tokens.generation import Generation, GenerationPoint, GenerationUnderLoad
 from benanza.tokens.load import LoadedTokens, TokenLoad, TokenPercentiles
+from benanza_backbone.clickhouse.bounds import ModelBound
 
 
 def print_generation(console: Console, generation: Generation) -> None:
@@ -39,6 +40,9 @@ def _parts(generation: Generation, *, plain: bool) -> list[RenderableType]:
         dims = named_sizes({name: size for name, size in step.dims.items() if name in shared})
         what = ", ".join(filter(None, (step.model, step.precision, dims)))
         parts.append(Text(printable(f"{what}, {systems.measured_on(step)}")))
+        prompts = {_prompt_at(point.prompt): None for point in points if point.prompt}
+        if prompts:
+            parts.append(Text(printable(f"first token: {' or '.join(prompts)}")))
         with_cost = generation.price_per_hour is not None
         parts.append(_table(points, shared, with_cost=with_cost, plain=plain))
     if generation.load is not None:
@@ -50,6 +54,11 @@ def _parts(generation: Generation, *, plain: bool) -> list[RenderableType]:
         line = f"left out, as {lack} layers: {first}; benanza bounds says which"
         parts.append(Text(printable(line)))
     return parts or [Text(NONE_SUCH)]
+
+
+def _prompt_at(prompt: ModelBound) -> str:
+    """The prompt that gives the first token, with its length."""
+    return ", ".join(filter(None, (prompt.model, named_sizes(prompt.dims))))
 
 
 def _table(

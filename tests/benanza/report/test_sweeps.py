@@ -85,6 +85,21 @@ def test_attainable_estimates_are_dashed(bounds: list[ReportedBound]) -> None:
         assert all(each.y for each in dashed)
 
 
+def test_what_reads_whole_prompts_gives_no_tokens(bounds: list[ReportedBound]) -> None:
+    prompts = []
+    for reported in bounds:
+        size = reported.bound.dims["past_sequence_length"]
+        bound = replace(reported.bound, dims={"sequence_length": size})
+        prompts.append(reported._replace(bound=bound))
+    (sweep,) = sweeps_of(prompts)
+    assert [title.partition(";")[0] for _, title, _ in figures_of(sweep)] == [
+        "Time for each run by sequence_length",
+        "Sequences a second by the time for each run",
+    ]
+    for _, _, figure in figures_of(sweep):
+        assert "token" not in figure.to_json()
+
+
 def test_where_sizes_are_the_same_there_is_no_figure(bounds: list[ReportedBound]) -> None:
     def figures(some: Sequence[ReportedBound]) -> list[str]:
         return [name for sweep in sweeps_of(some) for name, *_ in figures_of(sweep)]

@@ -8,12 +8,17 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from benanza.looking.explain import known_explanations
+from benanza.looking.model_ids import StoredFile
+from benanza.looking.stored_bound import StoredBound
 from benanza.render.answers.generation import print_generation
 from benanza.request import BoundPolicy
 from benanza.tokens.generation import Generation
-from benanza.tokens.known import known_generation
+from benanza.tokens.known import _of_one_file, known_generation
+from benanza_backbone.clickhouse.bounds import ModelBound
+from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
+from benanza_schemas.events.derivation import AS_WRITTEN
 from tests.benanza.recorded import recorded_models
 
 PROMPT = "alexnet"
@@ -103,6 +108,32 @@ def test_energy_is_that_of_the_calls_at_the_power_that_was_read(recorded: Settin
     assert attainable.joules_per_token is None
 
 
+def test_the_energy_of_a_split_step_is_that_of_all_its_devices(
+    recorded: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def joules() -> float:
+        (point,) = generation(recorded).points
+        return point.times[0].joules_per_token or 0.0
+
+    whole, of = joules(), StoredBound.of
+
+    def split(store: Store, bound: ModelBound) -> StoredBound:
+        stored = of(store, bound)
+        return stored._replace(model=replace(stored.model, tensor_parallel=4))
+
+    monkeypatch.setattr(StoredBound, "of", split)
+    assert joules() == pytest.approx(4 * whole)
+
+
+def test_a_name_of_several_files_is_refused(recorded: Settings) -> None:
+    (point,) = generation(recorded).points
+    files = {digit * 32: StoredFile(digit * 64, AS_WRITTEN) for digit in "ab"}
+    bounds = [replace(point.step, model_id=identity) for identity in files]
+    with pytest.raises(BenanzaError, match=r"2 files have the name step: .*\(a{12} or b{12}\)"):
+        _of_one_file("step", files, bounds)
+    _of_one_file("step", files, bounds[:1])
+
+
 def test_a_model_without_a_bound_is_refused(recorded: Settings, tmp_path: Path) -> None:
     with pytest.raises(BenanzaError):
         known_generation(recorded, None, "nothing", ["fp16"], {}, None)
@@ -113,6 +144,7 @@ def test_it_is_printed_with_what_is_known(recorded: Settings) -> None:
     columns = ("sequences", "first token", "each token", "tokens/s", "cost of a million")
     for column in (*columns, "J a token", "most of the step", "most limited by"):
         assert column in shown
+    assert f"first token: {PROMPT}" in shown
     assert "first token" not in printed(generation(recorded))
 
 

@@ -1,16 +1,19 @@
 """What limits the step of a small decoder on this CPU."""
 
 import io
+from collections.abc import Sequence
 
 import pytest
 from msgspec.structs import replace
 from rich.console import Console
 
 from benanza.render.answers.generation import print_generation
+from benanza.tokens.continuous import Asked, Room, serve
 from benanza.tokens.generation import Limit
 from benanza.tokens.known import known_generation
 from benanza.tokens.limits import limit_of
 from benanza.tokens.load import TokenLoad
+from benanza.tokens.swept import SweptTimes
 from benanza.tokens.under_load import generation_under_load
 from benanza_analyzer.answers.calls import Call
 from benanza_analyzer.limits.ceilings import PlatformCeilings
@@ -50,6 +53,31 @@ def test_a_call_is_limited_by_what_takes_longest(
     call = Call((0,), "", us, 0.0, 0.0, operations, moved, critical=True)
     found = limit_of(call, CEILINGS, 2.0, constants=constant * 1e6, attends=attends)
     assert found == limit
+
+
+def test_what_the_cache_does_not_hold_comes_from_the_memory() -> None:
+    """Forty megabytes take 40 µs from the cache; thirty of them 60 from the memory."""
+    ceilings = CEILINGS._replace(memory=5e11, cache_bytes=1e7)
+    call = Call((0,), "", 90.0, 0.0, 0.0, int(5e9), 4e7, critical=True)
+    assert limit_of(call, CEILINGS, 2.0, constants=4e7, attends=False) == "arithmetic"
+    assert limit_of(call, ceilings, 2.0, constants=4e7, attends=False) == "weights"
+
+
+def test_the_last_step_of_a_request_has_all_but_its_last_token_behind_it() -> None:
+    load = TokenLoad(rate_per_s=1.0, prompt_tokens=(64, 512), output_tokens=(2, 512))
+    assert load.longest_past(with_prompts=False) == 1023
+    assert load.longest_past(with_prompts=True) == 1022
+    asked = [Asked(0.0, 512, 512)]
+    for prompts, past in (({512: 5.0}, 1022), ({}, 1023)):
+        seen: list[int] = []
+
+        class Times(SweptTimes):
+            def step_us(self, pasts: Sequence[int], seen: list[int] = seen) -> float:
+                seen += pasts
+                return super().step_us(pasts)
+
+        serve(asked, Times({1: {1023: 1.0}}, prompts), Room(1))
+        assert max(seen) == past
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +126,9 @@ def test_a_load_is_answered_by_the_times_that_were_swept(swept: Settings) -> Non
     (beyond,) = generation_under_load(swept, None, "step", ["fp32"], {}, None, longer).under_load
     assert beyond.found is None
     assert "behind up to 16,384 tokens" in beyond.failure
+    enough = replace(load, prompt_tokens=(64, LONG - 7), output_tokens=(2, 8))
+    (fits,) = generation_under_load(swept, None, "step", ["fp32"], {}, None, enough).under_load
+    assert fits.failure == ""
     small = replace(load, cache_tokens=500)
     with pytest.raises(BenanzaError, match="--cache-tokens"):
         generation_under_load(swept, None, "step", ["fp32"], {}, None, small)

@@ -2,8 +2,16 @@
 
 import pytest
 
-from benanza.tokens.under_load import OF_PAST, OF_PROMPT, length_named
+from benanza.tokens.swept import UnsweptError
+from benanza.tokens.under_load import OF_PAST, OF_PROMPT, _of_one, length_named
 from benanza_backbone.errors import BenanzaError
+
+
+def test_a_prompt_that_lacks_a_source_of_times_is_told_which() -> None:
+    with pytest.raises(UnsweptError, match=r"no run by a framework that `benanza profile` stored"):
+        _of_one(None, "measured")
+    with pytest.raises(UnsweptError, match="no bound at batch size 1"):
+        _of_one({8: {512: 1.0}}, "bound")
 
 
 def test_how_long_a_prompt_is_no_dimension_of_its_past_says() -> None:

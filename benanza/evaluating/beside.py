@@ -55,7 +55,7 @@ def _without_bound(evaluation: Evaluation, batch: int | None) -> str:
     """
     request, service = evaluation.request, evaluation.service
     at = f" at batch size {batch}" if batch and not (batch == 1 and evaluation.as_in_file) else ""
-    if batch and service and batch > service[-1].batch:
+    if batch and evaluation.not_batched and batch > service[-1].batch:
         return f"{NO_BOUND}{at}, which the model can't be had at"
     fastest = max(service, key=lambda times: times.per_s, default=None)
     size = batch or (fastest.batch if fastest else 1)

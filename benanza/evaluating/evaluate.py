@@ -77,8 +77,14 @@ def evaluation_run(
             framework, configuration, content, request.precision, sizes, request.dims, limits
         )
         samples = source or MadeUpSamples(loaded.model.at(1).inputs)
+        if loaded.as_in_file:
+            of_file = RunRequest((request.model,), dims=request.dims)
+            (asked,) = asked_models(request.model, of_file, limits, fetch)
         evaluation = msgspec.structs.replace(
-            evaluation, not_batched=loaded.not_batched, as_in_file=loaded.as_in_file
+            evaluation,
+            model_id=asked.model_id,
+            not_batched=loaded.not_batched,
+            as_in_file=loaded.as_in_file,
         )
         pipeline = Pipeline(loaded.model, samples)
         evaluation, batches = _under_load(evaluation, pipeline)

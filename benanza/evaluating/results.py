@@ -99,7 +99,8 @@ class MeasuredLoad(Document, frozen=True, kw_only=True):
 class Evaluation(Result, frozen=True, kw_only=True):
     """A model in a framework under a scenario.
 
-    `model_id` is that of batch size 1, `dims` holds its other dimensions. `service` are the times
+    `model_id` is that of batch size 1, or of the file's own `as_in_file`, `dims` holds its other
+    dimensions. `service` are the times
     without load, by batch size, and `not_batched` says why there are no larger ones. A model that
     can't be had at batch size 1 is `as_in_file`, and what its file takes at once is one sample.
     `rate_per_s` is that of the server's run; where it was `searched`, the greatest that keeps the

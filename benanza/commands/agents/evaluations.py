@@ -22,7 +22,7 @@ from benanza.commands.options import (
     model_argument,
     print_json,
 )
-from benanza.commands.running.evaluate import evaluate
+from benanza.commands.running.evaluate import check_scenario, evaluate
 from benanza.commands.startup import settings_of
 from benanza.evaluating.request import EvaluationRequest, Seeds
 from benanza.render.answers.agents import print_evaluations, print_requested
@@ -105,6 +105,7 @@ def request(
     """
     from benanza.agents.request import request_evaluation
 
+    check_scenario(ctx, load["scenario"])
     settings = settings_of(None)
     constraints = Constraints(
         framework=load["framework"],

@@ -42,6 +42,23 @@ if TYPE_CHECKING:
 BESIDE_SPEC = {"spec", "record", "trace", "data", "output"}
 """Options that a specification doesn't have."""
 
+OF_SCENARIOS: dict[str, Scenario] = {
+    "max_wait_ms": "server",
+    "limit_ms": "server",
+    "rate_per_s": "server",
+    "streams": "multi-stream",
+}
+"""Options that mean something in one scenario alone."""
+
+
+def check_scenario(ctx: click.Context, scenario: Scenario) -> None:
+    """Raises `UsageError` if an option was given that means nothing in this scenario."""
+    for option in ctx.command.params:
+        of = OF_SCENARIOS.get(option.name or "", scenario)
+        is_given = ctx.get_parameter_source(option.name or "") is not ParameterSource.DEFAULT
+        if of != scenario and is_given:
+            raise click.UsageError(f"{option.opts[0]} needs --scenario {of}", ctx)
+
 
 @click.command()
 @click.argument("model", type=Model(), required=False)
@@ -118,7 +135,7 @@ BESIDE_SPEC = {"spec", "record", "trace", "data", "output"}
     "--limit-ms",
     type=FiniteNumber(min_open=True, most=MOST_US / 1_000),
     help="Within so long the server must answer 99 of 100 requests; by default ten times what one "
-    "takes alone.",
+    "takes alone, or longer where it waits for batches to fill.",
 )
 @click.option(
     "--rate",
@@ -217,6 +234,7 @@ def evaluate(
         return
     if model is None or record is not None:
         raise click.UsageError("name a MODEL, or --spec with or without --record", ctx)
+    check_scenario(ctx, scenario)
     request = EvaluationRequest(
         model=model,
         framework=framework,

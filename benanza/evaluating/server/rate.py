@@ -1,5 +1,6 @@
 """The greatest rate at which a server keeps its limit, found by bisection."""
 
+import math
 from collections.abc import Callable
 
 from benanza.evaluating.results import Tried
@@ -12,16 +13,20 @@ WHOLE_STEPS = 4
 
 
 def greatest_rate(
-    try_rate: Callable[[float], Tried], most_per_s: float, steps: int = STEPS
+    try_rate: Callable[[float], Tried],
+    most_per_s: float,
+    steps: int = STEPS,
+    least_per_s: float = math.inf,
 ) -> tuple[float, list[Tried]]:
     """The greatest rate of those tried that is valid, 0 if none is, and all that were tried.
 
     Rates are halved between 0 and the most, which isn't tried: a server whose queue grows keeps no
-    limit.
+    limit. While none is valid, the search goes on down to `least_per_s`: what serves a model of
+    microseconds may take a hundred times as long.
     """
     tried: list[Tried] = []
     low, high = 0.0, most_per_s
-    for _ in range(steps):
+    while len(tried) < steps or (low == 0 and high / 2 >= least_per_s):
         middle = (low + high) / 2
         tried.append(try_rate(middle))
         low, high = (middle, high) if tried[-1].valid else (low, middle)

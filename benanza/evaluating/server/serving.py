@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from benanza.evaluating.loadgen import LoadSettings, Said, run_load
+from benanza.evaluating.loadgen import LoadSettings, Said, queries_for, run_load
 from benanza.evaluating.measured import measured_run
 from benanza.evaluating.pipeline import Pipeline
 from benanza.evaluating.request import EvaluationRequest, Seeds
@@ -69,7 +69,10 @@ def served(
         rate = request.rate_per_s
         whole(rate)
     else:
-        found, tried = greatest_rate(server.tried, max(times.per_s for times in service))
+        # A run has as many requests as LoadGen needs: below this rate it takes longer than asked.
+        least_per_s = queries_for(request.percentile) / request.duration_s
+        most_per_s = max(times.per_s for times in service)
+        found, tried = greatest_rate(server.tried, most_per_s, least_per_s=least_per_s)
         rate, confirming = confirmed_rate(whole, found)
         tried += confirming
         rate = rate or min(runs, default=0.0)  # what wasn't valid is shown as such
@@ -94,9 +97,11 @@ def _most_at_once(request: EvaluationRequest, pipeline: Pipeline) -> int:
 
 
 def _default_limit_us(request: EvaluationRequest, alone: ServiceTimes, beside: Overheads) -> float:
-    """At least what any server needs: models of a few microseconds wait for their batch longer."""
-    needs_us = request.max_wait_us + TIMES_ALONE * (beside.issuing_us + beside.starting_us)
-    return max(TIMES_ALONE * alone.median_us, needs_us)
+    """At least what any server needs: a request may have to wait for its batch to fill, and then
+    for another one to end.
+    """
+    beside_us = TIMES_ALONE * (beside.issuing_us + beside.starting_us)
+    return max(TIMES_ALONE * alone.median_us, request.max_wait_us + 2 * alone.median_us + beside_us)
 
 
 class WholeRun(NamedTuple):
@@ -180,11 +185,12 @@ class Server:
 
 
 def _none_keeps(percentile: float, limit_us: float, tried: Sequence[Tried]) -> str:
-    limit_ms, rate, p99_ms = limit_us / 1_000, tried[-1].rate_per_s, tried[-1].p99_us / 1_000
+    last = tried[-1]
     return (
-        f"no rate keeps the limit, {percentile:.1%} within {limit_ms:.2f} ms: at {rate:.1f} "
-        f"requests/s 99.0% were answered within {p99_ms:.2f} ms; give a longer limit (--limit-ms, "
-        "or limit_us in a specification)"
+        f"none of {len(tried)} rates keeps the limit, {100 * percentile:.7g}% within "
+        f"{limit_us / 1_000:,.4g} ms: at {last.rate_per_s:,.4g} requests/s, the lowest, 99% were "
+        f"answered within {last.p99_us / 1_000:,.4g} ms; give a longer limit (--limit-ms, or "
+        "limit_us in a specification), or a lower rate (--rate, or rate_per_s)"
     )
 
 

@@ -91,12 +91,16 @@ def _throughput(model: EvaluatedModel, measured: MeasuredLoad) -> str:
 
 def _limit(evaluation: Evaluation, measured: MeasuredLoad, limit_us: float) -> str:
     request, unit = evaluation.request, time_unit([limit_us])
-    limit = f"{request.percentile:.1%} within {unit.format(limit_us)} {unit.name}"
-    rate = f"{evaluation.rate_per_s:,.1f} requests/s"
+    limit = f"{100 * request.percentile:.7g}% within {unit.format(limit_us)} {unit.name}"
+    per_s = evaluation.rate_per_s or 0.0
+    rate = f"{per_s:,.1f} requests/s" if per_s >= 1 else f"{per_s:.4g} requests/s"
     if not evaluation.searched:
         return f"at {rate}; asked for: {limit}"
-    found = "keep" if measured.validity.valid else "and all rates that were tried don't keep"
-    return f"{rate} {found} the limit, {limit} ({plural(len(evaluation.tried), 'run')})"
+    runs = plural(len(evaluation.tried), "run")
+    if measured.validity.valid:
+        return f"{rate} keep the limit, {limit} ({runs})"
+    lowest = f"{rate}, the lowest that was tried for the whole duration"
+    return f"{lowest}: none was valid; {limit} ({runs})"
 
 
 def _latencies(evaluation: Evaluation, measured: MeasuredLoad, *, plain: bool) -> Table:

@@ -20,9 +20,15 @@ from benanza.evaluating.evaluate import evaluated
 from benanza.evaluating.loadgen import queries_for
 from benanza.evaluating.pipeline import Answered, Pipeline
 from benanza.evaluating.request import EvaluationRequest, Scenario
-from benanza.evaluating.results import Evaluation, MeasuredLoad, Tried
+from benanza.evaluating.results import (
+    Evaluation,
+    MeasuredLoad,
+    Overheads,
+    ServiceTimes,
+    Tried,
+)
 from benanza.evaluating.samples import SampleSource
-from benanza.evaluating.server.serving import _none_keeps
+from benanza.evaluating.server.serving import _default_limit_us, _none_keeps
 from benanza.installation.configured import configured_log, known_store
 from benanza.profiling.whole_model import Arrays
 from benanza.settings import load
@@ -245,10 +251,35 @@ def test_without_a_bound_it_says_how_to_have_one(
     assert said.endswith(f"; say: benanza run {model} --batch {size} --precision fp32")
 
 
+def test_without_a_bound_of_more_than_was_loaded_it_says_how_to_have_one(
+    model: str, tmp_path: Path
+) -> None:
+    found, _ = run(model, "multi-stream", streams=16, max_batch=2)
+    settings = load(tmp_path / "data")
+    with configured_log(settings), known_store(settings) as store:
+        assert "; say: benanza run " in beside(store, found).without_bound
+
+
 def test_a_rate_that_none_keeps_is_said_by_the_percentile_that_was_asked_for() -> None:
-    said = _none_keeps(0.9, 2_000.0, [Tried(rate_per_s=1.0, p99_us=3_000.0, valid=False)])
-    assert "90.0% within 2.00 ms: at 1.0 requests/s 99.0% were answered within 3.00 ms" in said
+    tried = [Tried(rate_per_s=per_s, p99_us=3_000.0, valid=False) for per_s in (80.0, 0.04)]
+    said = _none_keeps(0.99995, 2_000.0, tried)
+    assert said.startswith("none of 2 rates keeps the limit, 99.995% within 2 ms: at 0.04 requests")
+    assert "99% were answered within 3 ms" in said
     assert "limit_us" in said
+
+
+@pytest.mark.parametrize(
+    ("alone_us", "limit_us"), [(3_000.0, 30_000.0), (10.0, 5_020.0), (40_000.0, 400_000.0)]
+)
+def test_a_server_has_time_for_its_batches_and_for_the_model(
+    alone_us: float, limit_us: float
+) -> None:
+    request = EvaluationRequest(model="m", scenario="server", max_wait_us=2_000.0)
+    beside = Overheads(issuing_us=200.0, starting_us=100.0, between_us=0.0)
+    times = ServiceTimes(batch=1, median_us=alone_us, samples_us=(), after_idle_us=())
+    assert _default_limit_us(request, times, beside) == limit_us
+    waits = msgspec.structs.replace(request, max_wait_us=1e6)
+    assert _default_limit_us(waits, times, beside) == 1e6 + 3_000.0 + 2 * alone_us
 
 
 def test_what_can_t_be_run_says_why(model: str) -> None:

@@ -65,6 +65,10 @@ def test_what_has_no_batch_of_one_stands_beside_the_bound_of_its_file(
     assert benanza(*say.split()[2:], "--data", data).returncode == 0
     found = json.loads(benanza(*asked).stdout)
     assert found["bound_us"] > 0
+    (bound,) = json.loads(benanza("bounds", path, "--data", data, "--format", "json").stdout)[
+        "bounds"
+    ]
+    assert found["evaluation"]["model_id"] == bound["model_id"]
     assert found["bound_per_s"] == pytest.approx(1e6 / found["bound_us"])
     found = json.loads(benanza(*asked, "--scenario", "multi-stream", "--streams", "4").stdout)
     assert found["without_bound"].endswith("at batch size 4, which the model can't be had at")
@@ -79,6 +83,13 @@ def test_bad_input_is_one_line_that_says_what_to_do(benanza: Benanza, data: Path
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr.count("\n") == 1
         assert expected in done.stderr
+    for option, of in (
+        ("--rate", "server"),
+        ("--max-wait-ms", "server"),
+        ("--streams", "multi-stream"),
+    ):
+        done = benanza("evaluate", MODEL, option, "4", "--data", data)
+        assert (done.returncode, f"{option} needs --scenario {of}" in done.stderr) == (2, True)
     done = benanza("evaluate", MODEL, "--precision", "fp16", "--data", data)
     assert done.returncode == 1
     assert "export it at fp16" in done.stdout

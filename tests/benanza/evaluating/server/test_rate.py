@@ -21,6 +21,20 @@ def test_it_finds_the_greatest_rate_to_a_step(most: float) -> None:
     assert found == max((each.rate_per_s for each in tried if each.valid), default=0.0)
 
 
+@given(st.floats(0, 1_000), st.floats(0.5, 100.0))
+def test_while_none_is_valid_it_goes_on_to_the_least(most: float, least: float) -> None:
+    found, tried = greatest_rate(
+        lambda rate: Tried(rate_per_s=rate, p99_us=1.0, valid=rate <= most),
+        CAPACITY,
+        least_per_s=least,
+    )
+    assert found == max((each.rate_per_s for each in tried if each.valid), default=0.0)
+    assert found or most < max(CAPACITY / 2**STEPS, 2 * least)
+    rates = [each.rate_per_s for each in tried]
+    assert len(rates) == len(set(rates))
+    assert min(rates) >= min(CAPACITY / 2**STEPS, least)
+
+
 @given(st.floats(1.0, 10_000.0), st.floats(0.0, 1.1))
 def test_what_a_longer_run_refuses_is_looked_for_below(found: float, share: float) -> None:
     most = share * found

@@ -68,7 +68,7 @@ def beaten_by(facts: Facts, asked: Mapping[str, Any]) -> list[Row]:
     """`bound_queries.BEATEN_BY`."""
     newest = {
         (of.architecture_id, of.system_id, of.precision): of
-        for of in _newest(facts)
+        for of in _newest(facts, asked["at"])
         if of.accounting == "full" and of.fusion
     }
     runs: dict[str, set[tuple[str, float]]] = {}

@@ -162,16 +162,68 @@ ANY_SLOWED_CALLS = "SELECT 1 AS slowed FROM measurements WHERE slowed_by != '' L
 """A row if there is anything that `SLOWED_CALLS` could find."""
 
 BEATEN_BY = """
+WITH
+    newest AS
+    (
+        SELECT *
+        FROM architecture_bounds
+        WHERE accounting = 'full' AND fusion AND computed_at <= {at:DateTime64(6, 'UTC')}
+        ORDER BY claim DESC, computed_at DESC, event_id DESC
+        LIMIT 1 BY architecture_id, system_id, precision
+    ),
+    runs AS
+    (
+        SELECT architecture_id, system_id, precision, way.1 AS run_as, way.2 AS run_us
+        FROM (SELECT * FROM witnesses FINAL INNER JOIN model_architectures USING (model_id)) AS run
+        ARRAY JOIN
+        [
+            ('one call after the other', sequential_us),
+            ('with weights prefetched', read_ahead_us),
+            ('on several streams', parallel_us)
+        ] AS way
+        WHERE witnessed_at <= {at:DateTime64(6, 'UTC')}
+          AND (isNull(error) OR isNull(allowed_error) OR error <= allowed_error)
+        UNION ALL
+        SELECT
+            run.architecture_id AS architecture_id,
+            lowest.system_id AS system_id,
+            run.precision AS precision,
+            concat(framework, ' ', version, ', ', configuration) AS run_as,
+            median_us AS run_us
+        FROM (SELECT * FROM profiles FINAL INNER JOIN model_architectures USING (model_id)) AS run
+        INNER JOIN
+        (
+            SELECT
+                architecture_id, precision, systems.device AS device,
+                argMin(newest.system_id, (sequential_us, newest.system_id)) AS system_id
+            FROM newest
+            INNER JOIN (SELECT system_id, device FROM systems FINAL) AS systems
+                ON systems.system_id = newest.system_id
+            WHERE empty(missing) AND isNotNull(sequential_us)
+            GROUP BY architecture_id, precision, systems.device
+        ) AS lowest
+            ON lowest.device = run.device
+           AND lowest.architecture_id = run.architecture_id
+           AND lowest.precision = run.precision
+        WHERE profiled_at <= {at:DateTime64(6, 'UTC')}
+    )
 SELECT
-    bound_id,
+    bound.event_id AS bound_id,
     CAST(
-        arraySort(run -> run.2, groupUniqArray((run_as, run_us))),
+        arraySort(run -> run.2, groupUniqArray((run_as, assumeNotNull(run_us)))),
         'Array(Tuple(run_as String, run_us Float64))') AS runs
-FROM beaten_bounds
-WHERE measured_at <= {at:DateTime64(6, 'UTC')}
+FROM runs
+INNER JOIN newest AS bound
+    ON bound.architecture_id = runs.architecture_id
+   AND bound.system_id = runs.system_id
+   AND bound.precision = runs.precision
+WHERE ifNull(
+    run_us < 0.99 * if(run_as = 'on several streams', bound.parallel_us, bound.sequential_us), 0)
 GROUP BY bound_id
 """
-"""The runs below each bound, of those measured until `at`, the fastest first."""
+"""The runs below each bound, as of the view `beaten_bounds`, the fastest first: bounds as they were
+at `at`, and of what was measured until then.
+"""
 
 ANY_RUNS = """
 SELECT 1 AS run FROM (SELECT event_id FROM witnesses UNION ALL SELECT event_id FROM profiles)

@@ -378,6 +378,27 @@ def test_a_run_stands_beside_the_bound_that_it_ran_after_a_replay(store: Store) 
     assert store.query(beside) == once
 
 
+def test_a_bound_that_was_beaten_is_known_to_have_been(store: Store) -> None:
+    """Also once it is below the run."""
+    fused = [
+        bound(cause=event_id("a cause", str(us)), at=at, sequential_us=us, fusion=True)
+        for at, us in ((4, 20.0), (200, 16.0))
+    ]
+    profiled = msgspec.structs.replace(
+        PROFILED, precision="fp32", times=RunTimes(17.0, 0.1, (17.0,)), profiled_at=after(5)
+    )
+    store.insert([MODEL, CHECKPOINT, SYSTEM_MEASURED, fused[0], WITNESSED, profiled])
+
+    def beaten() -> list[float]:
+        found = [of for of in store.bounds(at=after(100)) if of.fusion]
+        return [run.run_us for of in found for run in of.beaten_by]
+
+    assert beaten() == [16.5, 17.0]
+    store.insert([fused[1]])
+    assert beaten() == [16.5, 17.0]
+    assert [of.beaten_by for of in store.bounds() if of.fusion] == [()]
+
+
 def test_a_replay_leaves_the_past_and_the_history_as_they_were(store: Store) -> None:
     store.insert(EVERY_KIND)
     before = store.history("Net")

@@ -215,3 +215,19 @@ def test_a_rotation_is_two_products_and_a_sum() -> None:
         { y = RotaryEmbedding (x, c, s, p) }"""
     (layer,) = extracted(text, opset=23).layers
     assert layer.flops == 3 * 8 * 16 * 64
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        "float[1,8,16,64] x) => (y) { y = RotaryEmbedding<rotary_embedding_dim=24> (x, c, s, p) }",
+        "float[1,16,512] x) => (y) { y = RotaryEmbedding<num_heads=8, rotary_embedding_dim=24>"
+        "(x, c, s, p) }",
+        "float[1,16,512] x) => (y) { y = com.microsoft.RotaryEmbedding"
+        "<num_heads=8, rotary_embedding_dim=24>(x, p, c, s) }",
+    ],
+)
+def test_what_is_not_rotated_of_a_head_is_copied(write: str) -> None:
+    text = f"g (float[16,12] c, float[16,12] s, int64[1,16] p, {write}"
+    (layer,) = extracted(text, 23, {"com.microsoft": 1}).layers
+    assert layer.flops == 3 * 8 * 16 * 24

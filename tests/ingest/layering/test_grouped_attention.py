@@ -110,3 +110,5 @@ def test_rotating_takes_three_operations_for_each_element() -> None:
         y, nk, nv = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2,
             do_rotary = 1> (x, , , pk, pv, l, t, c, s) }"""
     assert only_layer(text, 21, OWN).flops == operations(6 + 7 + 8) + 3 * 3 * (4 + 2) * 8
+    half = text.replace("float[90,4]", "float[90,2]")
+    assert only_layer(half, 21, OWN).flops == operations(6 + 7 + 8) + 3 * 3 * (4 + 2) * 4

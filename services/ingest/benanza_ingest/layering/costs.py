@@ -16,6 +16,7 @@ from benanza_ingest.layering.onnxruntime_flops import (
     linear_attention_flops,
     own_flops,
     per_element,
+    rotation_flops,
 )
 from benanza_ingest.layering.operator_values import elements as known_elements
 from benanza_ingest.layering.packed import unpacked
@@ -147,6 +148,8 @@ def operator_flops(layer: Layer, operator: Operator) -> int:
             return linear_attention_flops(operator, shapes, (output,))
         case "CausalConvWithState":
             return causal_flops(operator, shapes, (output,))
+        case "RotaryEmbedding":
+            return rotation_flops(layer, operator, 1)
         case "Attention":
             return _attention_flops(layer, operator, shapes, output)
         case "LSTM" | "GRU" | "RNN":

@@ -17,6 +17,10 @@ _SOFTMAX, _SOFTCAP, _ROTATION = 5, 3, 3
 """Operations for each element: a softmax; a quotient, tanh and product; two products and a sum."""
 
 
+_COSINES = 7
+"""The place of the table among inputs."""
+
+
 class _Kept(NamedTuple):
     """How many keys are kept from `before` the `length` new ones; the window, 0 for none; and
     whether what is kept afterwards lies in the same memory, which its equal length shows.
@@ -28,6 +32,15 @@ class _Kept(NamedTuple):
     in_place: bool
 
 
+def rotated(layer: Layer, operator: Operator, size: int, table: int) -> int:
+    """How many elements of a head of this size are rotated, by the table of cosines at this place
+    among inputs, which has a column for two of them. The others are copied.
+    """
+    if not _has(operator.inputs, table):
+        return size
+    return min(size, 2 * _shape(layer, operator.inputs[table])[-1])
+
+
 def grouped_flops(layer: Layer, operator: Operator) -> int:
     """Of the scores and of the sums of values, and of the rotation where the operator does it."""
     batch, length, width = _shape(layer, operator.outputs[0])
@@ -36,7 +49,8 @@ def grouped_flops(layer: Layer, operator: Operator) -> int:
     pair_flops = 2 * (depth + depth) + _SOFTMAX + bool(operator.attribute("softcap")) * _SOFTCAP
     flops = batch * heads * _pairs(operator, _kept(layer, operator)) * pair_flops
     if operator.integer("do_rotary"):
-        flops += _ROTATION * batch * length * (heads + kept_heads) * depth
+        columns = rotated(layer, operator, depth, _COSINES)
+        flops += _ROTATION * batch * length * (heads + kept_heads) * columns
     return flops
 
 

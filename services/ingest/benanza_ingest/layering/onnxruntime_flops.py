@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 from benanza_ingest.layering.attended import Attended
-from benanza_ingest.layering.grouped_attention import grouped_flops
+from benanza_ingest.layering.grouped_attention import grouped_flops, rotated
 from benanza_ingest.layering.paged_attention import paged_flops
 from benanza_schemas.layer import OMITTED, Layer, Operator
 from benanza_schemas.operators.table import facts_of
@@ -20,6 +20,8 @@ def own_flops(layer: Layer, operator: Operator) -> int:
         return grouped_flops(layer, operator)
     if operator.op_type == "PagedAttention":
         return paged_flops(layer, operator)
+    if operator.op_type == "RotaryEmbedding":
+        return rotation_flops(layer, operator, 2)
     inputs, results = _shapes(layer, operator.inputs), _shapes(layer, operator.outputs)
     formula = FORMULAS.get(operator.op_type)
     if formula is not None:
@@ -176,6 +178,17 @@ def causal_flops(operator: Operator, inputs: Sequence[Shape], results: Sequence[
     active = (operator.attribute("activation") or "none") != "none"
     of_activation = (facts_of("Swish").flops or 0) if active else 0
     return prod(results[0]) * (2 * prod(inputs[1][2:]) + of_activation)
+
+
+def rotation_flops(layer: Layer, operator: Operator, table: int) -> int:
+    """Of what is rotated of each head, by the table at this place among inputs. ONNX's operator is
+    the same. Without a number of heads all is rotated.
+    """
+    x, heads = layer.tensors[operator.inputs[0]].shape, operator.integer("num_heads")
+    size = x[-1] if len(x) == 4 else x[-1] // heads if heads else 0
+    if size:
+        return prod(x) // size * rotated(layer, operator, size, table) * per_element(operator)
+    return prod(x) * per_element(operator)
 
 
 _ADDED, _DECAYED, _CORRECTED, _READ = 2, 1, 2, 2

@@ -8,6 +8,7 @@ of these. Source: the operator's definition in ONNX Runtime.
 from math import prod
 
 from benanza_ingest.layering.attended import Attended
+from benanza_ingest.layering.grouped_attention import rotated
 from benanza_schemas.layer import OMITTED, Layer, Operator
 from benanza_schemas.operators.pages import paged_lengths
 
@@ -36,7 +37,8 @@ def paged_flops(layer: Layer, operator: Operator) -> int:
     capped = bool(operator.attribute("softcap"))
     flops = heads * pairs * (4 * depth + _SOFTMAX + capped * _SOFTCAP)
     if operator.integer("do_rotary"):
-        flops += _ROTATION * tokens * (heads + of_keys) * depth
+        columns = rotated(layer, operator, depth, _TABLES[0])
+        flops += _ROTATION * tokens * (heads + of_keys) * columns
     return flops
 
 

@@ -12,6 +12,7 @@ from benanza_ingest.layering.attended import standard
 from benanza_ingest.layering.grouped_attention import grouped_touched
 from benanza_ingest.layering.paged_attention import paged_touched
 from benanza_schemas.layer import OMITTED, Layer, Operator
+from benanza_schemas.operators.buffers import BUFFERS
 
 Shape = tuple[int, ...]
 ByTensor = Callable[[Layer, Operator], dict[int, int]]
@@ -77,6 +78,21 @@ def _in_place(tables: int, *axes_of_token: int) -> ByTensor:
     return touched
 
 
+def _in_buffer(layer: Layer, operator: Operator) -> dict[int, int]:
+    """Of buffers for keys and values, which are as long before as after, those of the new tokens
+    are written; how many are read, the data decide, and all count.
+    """
+    tokens = _shape(layer, operator, 0)[1]
+    elements = {}
+    for kept, result in BUFFERS[operator.op_type]:
+        if _has(operator, kept) and _writes(operator, result):
+            shape = layer.tensors[operator.outputs[result]].shape
+            if shape == _shape(layer, operator, kept):
+                of_key = prod(shape[:-2]) * shape[-1]
+                elements[operator.outputs[result]] = of_key * min(shape[-2], tokens)
+    return elements
+
+
 def _rows_of_positions(tables: tuple[int, ...], positions: int) -> ByTensor:
     """Of these tables, a row for each element of another input."""
     return lambda layer, operator: _rows(
@@ -138,6 +154,8 @@ def _shape(layer: Layer, operator: Operator, place: int) -> Shape:
 
 
 TOUCHED_BY_TENSOR: Mapping[tuple[str, str], ByTensor] = {
+    ("com.microsoft", op_type): _in_buffer for op_type in BUFFERS
+} | {
     ("", "Attention"): _seen,
     ("", "RotaryEmbedding"): _standard_tables,
     ("com.microsoft", "CausalConvWithState"): _last_state,

@@ -50,7 +50,9 @@ def sealed_log(path: Path) -> Iterator[SqliteEventLog]:
             yield log
         finally:
             log.close()
-            seal(path, sealed if settled and began == _times(path) else "")
+            # While others read, what is new stays beside the file, which is as it was.
+            same = settled and began == _times(path) and not _is_beside(path)
+            seal(path, sealed if same else "")
 
 
 def check_seal(path: Path) -> tuple[int, str]:
@@ -143,10 +145,15 @@ def _read(path: Path) -> tuple[int, str]:
 def _state(path: Path) -> str:
     """Size and CRC-32C of the file; empty if some of the log isn't in it, but in the write-ahead
     log beside it."""
-    beside = path.with_name(f"{path.name}-wal")
-    if not path.exists() or (beside.exists() and beside.stat().st_size):
+    if not path.exists() or _is_beside(path):
         return ""
     return f"{path.stat().st_size} {file_crc32c(path):08x}"
+
+
+def _is_beside(path: Path) -> bool:
+    """Whether some of the log is in the write-ahead log beside it."""
+    beside = path.with_name(f"{path.name}-wal")
+    return beside.exists() and beside.stat().st_size > 0
 
 
 def _times(path: Path) -> tuple[int, int]:

@@ -1,7 +1,9 @@
 """A log that isn't what was left is refused in one line; a crash is no damage."""
 
+import os
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
@@ -48,6 +50,19 @@ def test_a_crash_is_no_damage(crashed: Path) -> None:
     assert seal_file(crashed).read_text() == f"{200:020d}\n"
     assert opened(crashed) == 200
     assert len(seal_file(crashed).read_text().split()) == 3
+
+
+def test_what_is_written_while_another_reads_is_no_damage(path: Path) -> None:
+    """It stays beside the file until the reader is done."""
+    old = time.time() - 60
+    os.utime(path, (old, old))
+    with closing(sqlite3.connect(path)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM events").fetchone()
+        with sealed_log(path) as log:
+            log.append(numbered("results", 1))
+    assert [opened(path) for _ in range(2)] == [101] * 2
+    assert len(seal_file(path).read_text().split()) == 3
 
 
 def test_a_log_without_a_seal_is_checked(path: Path) -> None:

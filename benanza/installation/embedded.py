@@ -16,6 +16,7 @@ from benanza_backbone.event_log.event_log import Partition
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_backbone.event_log.sqlite_seal import check_marks, lacking, marks, sealed_log
 from benanza_backbone.holder import holder, write_holder
+from benanza_backbone.service.circuit_breaker import CircuitOpenError
 from benanza_backbone.service.step import Step
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of
@@ -166,8 +167,15 @@ def _take_apart(log: SqliteEventLog, settings: Settings, progress: RunProgress) 
     from benanza_dedupe.step import dedupe_step
     from benanza_ingest.step import ingest_step
 
-    with ingest_step(log, limits_of(settings), now) as ingest:
-        drain_shown(ingest, progress, "ingesting models", 1)
+    try:
+        with ingest_step(log, limits_of(settings), now) as ingest:
+            drain_shown(ingest, progress, "ingesting models", 1)
+    except CircuitOpenError as error:
+        what = str(error).partition(";")[0]
+        raise BenanzaError(
+            f"{what}; `benanza dead-letters list` has the reasons: mend what they name, or say "
+            "this again to go on with the next"
+        ) from error
     # The store takes the names of layers from their jobs.
     with dedupe_step(log, now) as dedupe:
         drain_shown(dedupe, progress, "looking for known layers")

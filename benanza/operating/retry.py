@@ -1,6 +1,9 @@
 """`retry`: layers that failed are measured again."""
 
+from collections import defaultdict
 from collections.abc import Collection
+
+import msgspec
 
 from benanza.installation.configured import configured_log, known_store
 from benanza.prefixes import with_prefix
@@ -31,7 +34,8 @@ def retry_failed(settings: Settings, *, system: str = "", reason: str = "") -> R
         failed = store.failed_layers(_system_id(store, system) if system else "", reason)
     with configured_log(settings) as log:
         jobs, there = jobs_of(log, failed)
-        asked = [asked_again(jobs[fingerprint], failed[fingerprint]) for fingerprint in jobs]
+        # Of the jobs of a layer, logs keep the last: it asks all that were asked.
+        asked = [asked_again(job, sorted({*job.after, *failed[of]})) for of, job in jobs.items()]
         new = [job for job in asked if job.event_id not in there]
         for start in range(0, len(new), AT_ONCE):
             log.append([as_message(job) for job in new[start : start + AT_ONCE]])
@@ -54,11 +58,17 @@ def _system_id(store: Store, system: str) -> str:
 def jobs_of(
     log: EventLog, fingerprints: Collection[str]
 ) -> tuple[dict[str, BenchmarkRequested], set[str]]:
-    """A job of each of these layers that has one, and the ids of all of them."""
+    """A job of each of these layers that has one, `after` all that any of them is, and the ids of
+    all of them.
+    """
     keys = {fingerprint.encode() for fingerprint in fingerprints}
     jobs: dict[str, BenchmarkRequested] = {}
+    after: dict[str, set[str]] = defaultdict(set)
     there: set[str] = set()
     for job in events_of(log, JOBS, BenchmarkRequested, keys):
         jobs.setdefault(job.fingerprint, job)
+        after[job.fingerprint].update(job.after)
         there.add(job.event_id)
+    for fingerprint, job in jobs.items():
+        jobs[fingerprint] = msgspec.structs.replace(job, after=tuple(sorted(after[fingerprint])))
     return jobs, there

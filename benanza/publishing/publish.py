@@ -43,10 +43,11 @@ class PublishRequest(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """A model that was named, and its event, or why there is none."""
+    """A model that was named or `listed`, and its event, or why there is none."""
 
     model: str
     event: ModelPublished | BenanzaError
+    listed: bool = False
 
 
 def publish(models: Sequence[str], request: PublishRequest, settings: Settings) -> Published:
@@ -63,9 +64,12 @@ def publish(models: Sequence[str], request: PublishRequest, settings: Settings) 
     with configured_log(settings) as log:
         while batch := list(islice(entries, AT_ONCE)):
             log.append([as_message(e.event) for e in batch if isinstance(e.event, ModelPublished)])
-            for model, event in batch:
+            for model, event, listed in batch:
                 if isinstance(event, ModelPublished):
-                    published.append(_published(model, event))
+                    # The embedded log's ingest reads by path what this process does.
+                    seen = listed and settings.kafka is None
+                    warning = "" if seen else _warning(event, listed=listed)
+                    published.append(_published(model, event, warning))
                 else:
                     reason = about_model(model, str(event))
                     errors.append(UnpublishedModel(model=model, reason=reason))
@@ -77,8 +81,9 @@ def _found(model: str, request: PublishRequest, settings: Settings) -> Iterator[
     try:
         if is_listing(model):
             for entry in read_listing(model, limits_of(settings)):
-                yield from _each(entry.where, _listed(entry.model, request))
-        elif Path(model).is_dir():
+                for event in _listed(entry.model, request):
+                    yield _Found(entry.where, event, listed=True)
+        elif _is_folder(model):
             for path in _onnx_files(Path(model)):
                 name = path.relative_to(model).as_posix().removesuffix(".onnx")
                 yield from _each(str(path), fetched_events(str(path), request, settings, name))
@@ -90,6 +95,14 @@ def _found(model: str, request: PublishRequest, settings: Settings) -> Iterator[
 
 def _each(model: str, events: Iterable[ModelPublished | BenanzaError]) -> Iterator[_Found]:
     return (_Found(model, event) for event in events)
+
+
+def _is_folder(model: str) -> bool:
+    """Whether it is one that can be looked into; why others can't be, `fetch` says."""
+    try:
+        return Path(model).is_dir()
+    except OSError:
+        return False
 
 
 def _onnx_files(folder: Path) -> list[Path]:
@@ -172,23 +185,31 @@ def _text(name: str) -> str:
     return name.encode(errors="backslashreplace").decode()
 
 
-def _published(model: str, event: ModelPublished) -> PublishedModel:
-    inline = event.content is not None
-    warning = ""
-    if not inline and event.uri.startswith("file:"):
-        warning = (
-            f"{event.name}, compressed, is larger than {MAX_INLINE_MODEL_BYTES:,} bytes and "
-            f"travels as {event.uri}: the ingest service must see the same file under that path, "
-            "in a folder that its BENANZA_MODEL_SOURCES names; or set BENANZA_MODEL_UPLOADS to "
-            "s3://BUCKET/PREFIX, to have such files uploaded"
-        )
+def _warning(event: ModelPublished, *, listed: bool) -> str:
+    """What to see to where the services fetch the file by its path; empty where they don't."""
+    if event.content is not None or not event.uri.startswith("file:"):
+        return ""
+    sees = (
+        "the ingest service must see the same file under that path, in a folder that its "
+        "BENANZA_MODEL_SOURCES names"
+    )
+    if listed:
+        return f"{event.name} is listed as {event.uri}: {sees}"
+    return (
+        f"{event.name}, compressed, is larger than {MAX_INLINE_MODEL_BYTES:,} bytes and travels as "
+        f"{event.uri}: {sees}; or set BENANZA_MODEL_UPLOADS to s3://BUCKET/PREFIX, to have such "
+        "files uploaded"
+    )
+
+
+def _published(model: str, event: ModelPublished, warning: str) -> PublishedModel:
     return PublishedModel(
         model=model,
         name=event.name,
         zoo=event.zoo,
         sha256=event.sha256,
         uri=event.uri,
-        inline=inline,
+        inline=event.content is not None,
         batch_sizes=event.batch_sizes,
         dims=event.dims,
         event_id=event.event_id,

@@ -1,8 +1,9 @@
 """`publish --wait`: until the services have made bounds of what was published."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TypeVar
 
@@ -24,8 +25,8 @@ from benanza_schemas.consumer_groups import (
     SINK,
     is_of,
 )
-from benanza_schemas.events import DeadLetter
-from benanza_schemas.topics import DEAD_LETTERS, MODELS
+from benanza_schemas.events import AnyEvent, CheckpointIngested, DeadLetter
+from benanza_schemas.topics import CHECKPOINTS, DEAD_LETTERS, MODELS
 
 Asked = TypeVar("Asked")
 
@@ -37,9 +38,8 @@ JOBS_GROUP = CONSUMER_GROUPS[RUNNER].name
 INGESTED = """
 SELECT uniqExact(model_id) AS models
 FROM models
-WHERE sha256 = {sha256:String} AND name = {name:String}
-  AND (empty({batches:Array(UInt64)}) OR has({batches:Array(UInt64)}, batch))
-  AND arrayAll((dim, size) -> dims[dim] = size, {dims:Array(String)}, {sizes:Array(UInt64)})
+WHERE model_id IN {ids:Array(String)}
+  AND name = {name:String}
   AND architecture_id IN (SELECT architecture_id FROM architectures)
 """
 
@@ -65,7 +65,7 @@ class Awaiting:
         self._kafka = kafka
         self._log = log
         self._store = store
-        self._since = log.end_offsets(DEAD_LETTERS)
+        self._since = {topic: log.end_offsets(topic) for topic in (CHECKPOINTS, DEAD_LETTERS)}
         self._shown = "", 0, 0
 
     def bounds(
@@ -77,32 +77,32 @@ class Awaiting:
         Returns the models that ingest could not process, with the reasons.
         """
         failed = self._ingest(models, progress)
-        given_up = {failure.model for failure in failed}
         for model in models:
-            if model.model not in given_up:
+            if model.event_id not in failed:
                 self._measure(model, progress)
         # The analyzer, and then the sink, take all that was there.
         for number, service in enumerate((ANALYZER, SINK)):
             self._show(progress, "storing bounds", number, 2)
             while sum(_settled(partial(self._log.waiting, *CONSUMER_GROUPS[service])).values()):
                 time.sleep(EVERY_S)
-        return failed
+        return tuple(
+            UnpublishedModel(model=model.model, reason=failed[model.event_id])
+            for model in models
+            if model.event_id in failed
+        )
 
-    def _ingest(
-        self, models: Sequence[PublishedModel], progress: RunProgress
-    ) -> tuple[UnpublishedModel, ...]:
-        """Until each model is ingested or a dead letter; those."""
+    def _ingest(self, models: Sequence[PublishedModel], progress: RunProgress) -> dict[str, str]:
+        """Until each model is ingested or a dead letter; why those are, by the ids of events."""
         while True:
-            reasons = _reasons(self._log, self._since)
-            failed = [model for model in models if model.event_id in reasons]
-            there = [model for model in models if model not in failed and self._is_ingested(model)]
-            done = len(there) + len(failed)
+            reasons = _reasons(self._log, self._since[DEAD_LETTERS])
+            ids = _ingested(self._log, self._since[CHECKPOINTS])
+            done = sum(
+                model.event_id in reasons or self._is_stored(model, ids.get(model.event_id, set()))
+                for model in models
+            )
             self._show(progress, "ingesting models", done, len(models))
             if done == len(models):
-                return tuple(
-                    UnpublishedModel(model=model.model, reason=reasons[model.event_id])
-                    for model in failed
-                )
+                return reasons
             time.sleep(EVERY_S)
 
     def _measure(self, model: PublishedModel, progress: RunProgress) -> None:
@@ -125,16 +125,13 @@ class Awaiting:
                 self._show(progress, "waiting for a runner", 0, 1)
             time.sleep(EVERY_S)
 
-    def _is_ingested(self, model: PublishedModel) -> bool:
-        parameters = {
-            "sha256": model.sha256,
-            "name": model.name,
-            "batches": list(model.batch_sizes),
-            "dims": list(model.dims),
-            "sizes": list(model.dims.values()),
-        }
-        (row,) = self._store.query(INGESTED, parameters)
-        return int(row["models"]) >= max(1, len(model.batch_sizes))
+    def _is_stored(self, model: PublishedModel, ids: Collection[str]) -> bool:
+        """Whether ingest made a model of each batch size, of these ids, and the store has them."""
+        wanted = max(1, len(set(model.batch_sizes)))
+        if len(ids) < wanted:
+            return False
+        (row,) = self._store.query(INGESTED, {"ids": sorted(ids), "name": model.name})
+        return int(row["models"]) >= wanted
 
     def _show(self, progress: RunProgress, stage: str, done: int, total: int) -> None:
         before, advanced, of = self._shown
@@ -159,15 +156,28 @@ def _settled(ask: Callable[[], dict[Asked, int]]) -> dict[Asked, int]:
 def _reasons(log: EventLog, since: Mapping[Partition, int]) -> dict[str, str]:
     """Why published models became dead letters since then, by the ids of their events."""
     reasons = {}
-    for partition in log.end_offsets(DEAD_LETTERS):
+    for letter in _written(log, DEAD_LETTERS, since):
+        if isinstance(letter, DeadLetter) and letter.topic == MODELS:
+            with suppress(DecodeError):
+                reasons[decode(letter.value).event_id] = letter.reason
+    return reasons
+
+
+def _ingested(log: EventLog, since: Mapping[Partition, int]) -> dict[str, set[str]]:
+    """The ids of the models that ingest made since then, by the ids of the published events."""
+    ids: dict[str, set[str]] = defaultdict(set)
+    for checkpoint in _written(log, CHECKPOINTS, since):
+        if isinstance(checkpoint, CheckpointIngested):
+            ids[checkpoint.published_id].add(checkpoint.model_id)
+    return ids
+
+
+def _written(log: EventLog, topic: str, since: Mapping[Partition, int]) -> Iterator[AnyEvent]:
+    """The events of a topic since then; `dead-letters list` counts what is none."""
+    for partition in log.end_offsets(topic):
         offset = since.get(partition, 0)  # the topic may have got more partitions
         while records := log.read(partition, offset, 100):
             offset = records[-1].offset + 1
             for record in records:
-                try:
-                    letter = decode(record.value)
-                    if isinstance(letter, DeadLetter) and letter.topic == MODELS:
-                        reasons[decode(letter.value).event_id] = letter.reason
-                except DecodeError:
-                    continue  # `dead-letters list` counts these.
-    return reasons
+                with suppress(DecodeError):
+                    yield decode(record.value)

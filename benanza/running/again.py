@@ -37,7 +37,6 @@ def ask_again(
         measured.catch_up()
         for fingerprint, job in jobs.items():
             if results := measured.results_of(fingerprint):
-                asked[fingerprint] = asked_again(
-                    job, (*asked[fingerprint].after, *results) if fingerprint in asked else results
-                )
+                before = asked.get(fingerprint, job)
+                asked[fingerprint] = asked_again(before, sorted({*before.after, *results}))
     log.append([as_message(job) for job in asked.values() if job.event_id not in there])

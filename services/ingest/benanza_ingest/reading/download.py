@@ -25,7 +25,8 @@ TOTAL_SECONDS = 3600.0
 
 MOST_REDIRECTS = 5
 
-_RETRIES = 2
+_RETRIES = urllib3.Retry(2, redirect=False, respect_retry_after_header=False)
+"""A busy server may ask for a wait of hours, in which nothing else would go on."""
 
 Read = Callable[[int], bytes]
 """Returns up to so many bytes, and none at the end."""
@@ -89,7 +90,6 @@ def _asked(origin: Origin, addresses: list[str], target: str) -> Iterator[urllib
                     target,
                     headers={"Host": _host_header(origin)},
                     retries=_RETRIES,
-                    redirect=False,
                     preload_content=False,
                 )
             except HTTPError as error:

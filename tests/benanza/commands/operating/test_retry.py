@@ -14,11 +14,13 @@ from benanza.running import pipeline
 from benanza_analyzer.sink import sink_step
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clock import now
+from benanza_backbone.event_log.readable import events_of
 from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import load
 from benanza_runner.runtime import Outcome
 from benanza_runner.step import runner_step
 from benanza_schemas.codec import decode
+from benanza_schemas.events import BenchmarkRequested, LayerMeasured
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.topics import JOBS, RESULTS
 from tests.backbone.sample_events import REQUESTED, measured
@@ -128,6 +130,24 @@ def test_systems_that_were_not_asked_measure_nothing() -> None:
         runtime = FailingRuntime(threads)
         benchmarked(runtime)
         assert runtime.measured == measured_now
+
+
+@pytest.mark.usefixtures("requested")
+def test_the_last_job_of_a_layer_asks_all_that_were_asked() -> None:
+    """Of the jobs of a layer, logs keep the last."""
+    systems = [FailingRuntime(threads) for threads in (1, 2)]
+    for failing in systems:
+        benchmarked(failing)
+    for failing in systems:
+        assert retried("--system", failing.system().system_id)["layers"] == len(REQUESTED)
+    with opened_log() as log:
+        last = {job.fingerprint: job for job in events_of(log, JOBS, BenchmarkRequested)}
+        results = list(events_of(log, RESULTS, LayerMeasured))
+    failures = {of: {each.event_id for each in results if each.fingerprint == of} for of in last}
+    assert {of: set(job.after) for of, job in last.items()} == failures
+    for failing in systems:
+        benchmarked(failing)
+        assert failing.measured == 2 * len(REQUESTED)
 
 
 def test_only_those_with_that_reason_on_that_system(requested: Kind) -> None:

@@ -89,6 +89,32 @@ def test_a_larger_file_stays_where_it_is_with_a_warning(installation: Kind, tmp_
 
 
 @pytest.mark.usefixtures("embedded")
+def test_a_path_that_can_t_be_is_an_error_and_the_others_go_on(tmp_path: Path) -> None:
+    path = product(tmp_path / "net.onnx", 16)
+    result = CliRunner().invoke(cli, ["publish", "n" * 300, str(path)])
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: nnn")
+    assert result.stderr.count("\n") == 1
+    assert [event.name for event in published()] == ["net"]
+
+
+def test_what_is_listed_by_path_is_to_be_seen_by_the_service(
+    installation: Kind, tmp_path: Path
+) -> None:
+    """Nobody looked at the file, so nothing is said of its size."""
+    listing = tmp_path / "zoo.jsonl"
+    entry = {"name": "net", "uri": "file:///models/net.onnx", "sha256": "0" * 64}
+    listing.write_text(json.dumps(entry))
+    result = CliRunner().invoke(cli, ["publish", str(listing)])
+    assert result.exit_code == 0
+    if installation == "kafka":
+        assert result.stderr.startswith("warning: net is listed as file:///models/net.onnx: the")
+        assert "BENANZA_MODEL_UPLOADS" not in result.stderr
+    else:
+        assert result.stderr == ""
+
+
+@pytest.mark.usefixtures("embedded")
 def test_a_large_file_that_can_be_compressed_travels_in_the_event(tmp_path: Path) -> None:
     """Of more bytes than are kept of a file that is read."""
     path = product(tmp_path / "large.onnx", 20_000)

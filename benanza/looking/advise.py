@@ -189,7 +189,8 @@ def _left_us(profile: ModelProfile, us: float, bound_us: float, better: Better) 
     if better.joins == "all but products":
         return compiled_us(profile, between_calls=better.between_calls)
     timed = sum(part.bound_calls for part in profile.parts)
-    share = timed / max(1, len(profile.calls)) if better.between_calls else 0.0
+    calls = sum(call.us > 0 for call in profile.calls)
+    share = min(1.0, timed / max(1, calls)) if better.between_calls else 0.0
     return bound_us + profile.between_calls_us * share
 
 

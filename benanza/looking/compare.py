@@ -34,6 +34,8 @@ def known_comparison(
     Raises `BenanzaError` as it does, and if there are no such other bounds.
     """
     there = policy._replace(precisions=(other.precision,)) if other.precision else policy
+    if other.system:
+        there = there._replace(system=other.system)
     with known_store(settings) as store:
         ids = model_ids(store, models, limits_of(settings))
         here = matching_bounds(store.bounds(ids, at), policy, dims)
@@ -45,7 +47,7 @@ def known_comparison(
             if _is_wanted(other, bound, counterpart)
         ]
         if not pairs:
-            raise BenanzaError(_nothing(other, here, others))
+            raise BenanzaError(_nothing(other, policy, at, here, others))
         compared = [_compared(store, bound, counterpart, at, other) for bound, counterpart in pairs]
     return Comparison(beside=str(other), bounds=tuple(compared))
 
@@ -65,9 +67,19 @@ def _is_wanted(other: Other, bound: ModelBound, counterpart: ModelBound) -> bool
     return same_system and same_precision
 
 
-def _nothing(other: Other, here: Sequence[ModelBound], others: Sequence[ModelBound]) -> str:
+def _nothing(
+    other: Other,
+    policy: BoundPolicy,
+    at: datetime | None,
+    here: Sequence[ModelBound],
+    others: Sequence[ModelBound],
+) -> str:
+    if not here and at is not None:
+        return f"no bounds were known at {at:%Y-%m-%d %H:%M:%S}; leave out --at"
     if not here:
         return "no bounds are known to compare; say: benanza run MODEL"
+    if other.precision and policy.precisions == (other.precision,):
+        return f"{other.precision} is the precision that was asked for; compare with another one"
     if other.system:
         ids = sorted({bound.system_id[:8] for bound in others})
         return f"no bounds are known of another system {other.system}; known are {', '.join(ids)}"

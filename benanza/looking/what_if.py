@@ -78,7 +78,7 @@ def _what_if(
     name: str, precision: Precision, model: ModelIngested, base: Cover, cover: Cover
 ) -> WhatIf:
     before_us, us = base.sequential_us, cover.sequential_us
-    comparable = cover.lacking <= base.lacking
+    comparable = cover.missing == base.missing
     layers = differences(cover.calls, base.calls) if comparable else []
     return WhatIf(
         name=name,

@@ -157,11 +157,13 @@ def beside_bound(
 ) -> ModelProfile:
     """The profile of the model that people call `name`, with the parts in which its lowest full
     bound saves time, if it has one. Where its calls couldn't be timed, they are those of one of the
-    `others` that makes the same calls.
+    `others` that makes the same calls. Calls of layers that the model had before are left out.
     """
     lowest, partial = bounds.of(event)
     timed = _timed(event, others)
     model = lowest.model() if lowest is not None and timed.calls else None
+    if model is not None and not _are_of(model, timed.calls):
+        timed, model = msgspec.structs.replace(timed, calls=()), None
     parts: tuple[ProfiledPart, ...] = ()
     # That calls were timed in another run cost this one nothing.
     looking = timed.times_looked_at if timed is event else event.times
@@ -237,6 +239,13 @@ def _timed(event: ModelProfiled, others: Iterable[ModelProfiled]) -> ModelProfil
         if other.calls and of == alike:
             return other
     return event
+
+
+def _are_of(model: ModelIngested, calls: Iterable[FrameworkCall]) -> bool:
+    """Whether these calls may be of the model's layers, and not of those that it had before it was
+    ingested anew.
+    """
+    return all(position < len(model.layers) for call in calls for position in call.layers)
 
 
 def _multiplies(call: FrameworkCall, model: ModelIngested | None) -> bool:

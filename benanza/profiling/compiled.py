@@ -25,9 +25,9 @@ def compiled_us(profile: ModelProfile, *, between_calls: bool) -> float:
 def _left(profile: ModelProfile, part: ProfiledPart) -> tuple[float, int]:
     """How long a part takes then, and in how many calls."""
     calls = [profile.calls[number] for number in part.calls if profile.calls[number].us]
-    products = [call.us for call in calls if call.multiplies]
-    others = [call.us for call in calls if not call.multiplies]
+    products = [call.us * profile.in_run for call in calls if call.multiplies]
+    others = [call.us * profile.in_run for call in calls if not call.multiplies]
     if not products:
-        return min(part.us, part.bound_us), part.bound_calls
+        return min(part.us * profile.in_run, part.bound_us), part.bound_calls
     joined = min(others, default=0.0)
     return sum(products) + joined, len(products) + bool(others)

@@ -15,7 +15,7 @@ from benanza.commands.options import (
     print_json,
 )
 from benanza.commands.startup import settings_of
-from benanza.render.answers.advise import NONE_AT_PRECISION, print_advice
+from benanza.render.answers.advise import NONE_AT_PRECISION, NONE_ON_SYSTEM, print_advice
 from benanza.render.table import console
 from benanza_schemas.layer import Precision
 
@@ -50,6 +50,6 @@ def advise(
     advice = known_advice(settings_of(data), [model], precisions, system)
     if output == "json":
         print_json(advice)
-    fail_without(advice.models, NONE_AT_PRECISION, output)
+    fail_without(advice.models, NONE_ON_SYSTEM if system else NONE_AT_PRECISION, output)
     if output == "text":
         print_advice(console(sys.stdout), advice)

@@ -25,6 +25,7 @@ WAITS = (
 )
 
 NONE_AT_PRECISION = "no framework ran it at this precision; benanza profile does"
+NONE_ON_SYSTEM = "no framework ran it on a system whose id begins so; benanza profile does"
 
 
 def print_advice(console: Console, advised: Advised) -> None:
@@ -50,7 +51,7 @@ def _parts(advised: Advised, *, plain: bool) -> list[RenderableType]:
         if model.profile.waits_for_host:
             parts.append(Text(WAITS))
         if model.advice:
-            parts.append(_table(model, unit, plain=plain))
+            parts.append(_table(model, plain=plain))
             if len(model.advice) > MOST_ROWS:
                 left = len(model.advice) - MOST_ROWS
                 parts.append(Text(f"and {left} more that save less: --format json has them"))
@@ -66,12 +67,15 @@ def _why_nothing(profile: ModelProfile) -> str:
     return f"its calls were not timed: {profile.failure}" if profile.failure else NO_CALLS
 
 
-def _table(model: ModelAdvice, unit: TimeUnit, *, plain: bool) -> Table:
+def _table(model: ModelAdvice, *, plain: bool) -> Table:
     """The remedies, the greatest saving first. Times are those of one sample."""
+    profile = model.profile
+    unit = time_unit([profile.us and profile.us / profile.batch])
+    each = f"{unit.name} a sample" if profile.batch > 1 else unit.name
     columns = (
-        Column(f"saves {unit.name}"),
+        Column(f"saves {each}"),
         Column("of the run"),
-        Column(f"seen {unit.name}", spare=1),
+        Column(f"seen {each}", spare=1),
         Column("where", "left"),
         Column("operators", "left", spare=3),
         Column("layers", "left", spare=2),

@@ -37,7 +37,9 @@ def _parts(what_ifs: WhatIfs, *, plain: bool) -> list[RenderableType]:
     for model in what_ifs.models:
         unit = time_unit([model.bound.sequential_us])
         time = f"{unit.format(model.bound.sequential_us)} {unit.name}"
-        title = f"{model_at(model.bound)}: {time}, {systems.measured_on(model.bound)}"
+        missing = len(model.bound.coverage.missing) if model.bound.partial else 0
+        partial = f", without {plural(missing, 'missing layer')}" if missing else ""
+        title = f"{model_at(model.bound)}: {time}{partial}, {systems.measured_on(model.bound)}"
         parts.append(Text(printable(title)))
         parts.append(_table(model, unit, plain=plain) if model.what_ifs else Text(NO_DIFFERENCE))
     for sizes in what_ifs.batch_sizes:

@@ -189,4 +189,5 @@ def cover_of(
             )
         )
     conversion_us = math.fsum(plan.interleaved_conversion_us.tolist())
-    return Cover(calls, layouts, plan.lacking, conversion_us)
+    missing = frozenset(np.flatnonzero(~plan.known).tolist())
+    return Cover(calls, layouts, missing, conversion_us)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from benanza.installation.embedded import opened_log
 from benanza.looking.advise import advice_about, known_advice
 from benanza.looking.questions import known_answers
+from benanza.profiling.beside_bound import _are_of
 from benanza.results.advise import Advice
 from benanza.results.profile import CopiedStates, ProfiledCall, ProfiledPart, contradiction
 from benanza_analyzer.answers.inefficiency import inefficiencies
@@ -186,6 +187,13 @@ def test_another_precision_is_compared_with_what_was_seen(settings: Settings) ->
     )
     found = advice(known(settings, JOINED, half, relu, run), "default options")
     assert (found["fp16"].saved_us, found["fp16"].seen_us) == (7.0, 6.0)
+
+
+def test_calls_of_layers_that_a_model_no_longer_has_are_not_joined() -> None:
+    """Another version of ingest may give it fewer."""
+    last = len(MODEL.layers) - 1
+    assert _are_of(MODEL, [call("Relu", 1.0, 1.0, last)])
+    assert not _are_of(MODEL, [call("Relu", 1.0, 1.0, last), call("Relu", 2.0, 1.0, last + 1)])
 
 
 def test_a_larger_batch_saves_for_each_sample(settings: Settings) -> None:

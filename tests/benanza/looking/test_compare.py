@@ -100,6 +100,10 @@ def test_another_driver_and_the_layer_that_it_slowed_down(recorded: Settings) ->
     assert len(bounds) == 2
     old, new = sorted(bounds, key=lambda each: each.sequential_us or 0.0)
     (found,) = compared(recorded, Other(system=new.system_id[:6]))
+    of_old = FP16._replace(system=old.system_id)
+    other = Other(system=new.system_id[:6])
+    again = known_comparison(recorded, ["squeezenet"], of_old, {}, None, other)
+    assert list(again.bounds) == [found]
     assert (found.bound.system_id, found.other.system_id) == (old.system_id, new.system_id)
     assert found.ratio is not None
     assert found.ratio > 1
@@ -119,6 +123,10 @@ def test_another_precision_that_was_not_measured_is_an_error(recorded: Settings)
     assert {each.other.precision for each in found.bounds} == {"bf16"}
     with pytest.raises(BenanzaError, match="as of 2001"):
         compared(recorded, Other(at=after(-8e8)))
+    with pytest.raises(BenanzaError, match="fp16 is the precision that was asked for"):
+        compared(recorded, Other(precision="fp16"))
+    with pytest.raises(BenanzaError, match=r"no bounds were known at 20\d\d-.*; leave out --at"):
+        known_comparison(recorded, ["squeezenet"], FP16, {}, after(-8e8), Other(precision="fp32"))
 
 
 def test_another_time_and_what_moved_the_bound_since(tmp_path: Path) -> None:

@@ -4,11 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from benanza.installation.configured import known_store
 from benanza.looking.bounds import known_bounds
-from benanza.looking.what_if import known_what_ifs
+from benanza.looking.what_if import _what_if, known_what_ifs
 from benanza.publishing.publish import PublishRequest, publish
 from benanza.request import BoundPolicy
 from benanza.results.what_if import ModelWhatIfs, WhatIf
+from benanza_analyzer.answers.calls import Call, Cover
+from benanza_backbone.clickhouse.stored_events import stored_model
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
 from tests.benanza.recorded import recorded_models
@@ -62,6 +65,23 @@ def test_fewer_choices_are_never_faster(recorded: Settings) -> None:
         _, by_name = found(recorded, model)
         restricted = [each for each in by_name.values() if not each.name.startswith("at ")]
         assert all(each.more_us is None or each.more_us > 0 for each in restricted)
+
+
+def test_bounds_that_lack_other_layers_have_no_ratio(recorded: Settings) -> None:
+    """They may lack as many."""
+    only, _ = found(recorded, "squeezenet")
+    with known_store(recorded) as store:
+        model = stored_model(store, only.bound.model_id)
+
+    def cover(missing: int) -> Cover:
+        calls = [
+            Call((at,), "", 3.0, 0.0, 0.0, 0, 0.0, critical=True) for at in {0, 1, 2} - {missing}
+        ]
+        return Cover(calls, {}, frozenset({missing}), 0.0)
+
+    other = _what_if("other", "fp16", model, cover(0), cover(1))
+    assert (other.ratio, other.more_us, other.layers, other.lacking) == (None, None, (), 1)
+    assert _what_if("same", "fp16", model, cover(0), cover(0)).ratio == 1.0
 
 
 def test_what_lacks_layers_has_no_ratio(recorded: Settings) -> None:

@@ -52,6 +52,12 @@ def test_fewer_calls_have_less_between_them() -> None:
     assert compiled_us(found, between_calls=True) == 11.5 + 12.0 * 2 / 4
 
 
+def test_calls_that_took_longer_than_the_run_count_in_proportion() -> None:
+    found = run(((call(60.0, multiplies=True),), 40.0), ((call(60.0),), 40.0))
+    found = msgspec.structs.replace(found, parts=found.parts[1:])
+    assert compiled_us(found, between_calls=False) == 50.0 + 40.0
+
+
 def test_a_product_before_a_synchronisation_counts_once() -> None:
     found = run(((call(10.0, multiplies=True),), 8.0))
     wait = msgspec.structs.replace(BETWEEN, kind="synchronisation", calls=(0,), us=5.0)

@@ -29,7 +29,7 @@ class Call(Document, frozen=True):
 
 
 class Cover(NamedTuple):
-    """The calls of a bound in topological order, and how many layers it lacks. The times of the
+    """The calls of a bound in topological order, and the layers that it lacks. The times of the
     calls and of their conversions add up to the sequential bound; `interleaved_conversion_us` is
     the time of the conversions in the attainable estimate. `layouts` holds the place of each call's
     layout in `measurements.SELECTIONS`, by the call's positions.
@@ -37,8 +37,13 @@ class Cover(NamedTuple):
 
     calls: list[Call]
     layouts: dict[tuple[int, ...], int]
-    lacking: int
+    missing: frozenset[int]
     interleaved_conversion_us: float
+
+    @property
+    def lacking(self) -> int:
+        """How many layers it lacks."""
+        return len(self.missing)
 
     @property
     def sequential_us(self) -> float:

@@ -39,13 +39,15 @@ OWN: Rows = {
         "pooling", None
     ),
     "CDist": OperatorFacts("product"),
-    "CausalConvWithState DynamicQuantizeMatMul FusedConv FusedGemm FusedMatMul "
+    "CausalConvWithState FusedConv FusedGemm FusedMatMul "
     "FusedMatMulActivation GemmFastGelu GemmFloat8 HyperConnectionPostMix HyperConnectionPreMix "
-    "MatMulBlockQuantizedFp4Weight MatMulBlockQuantizedFp8Weight MatMulBnb4 MatMulInteger16 "
-    "MatMulIntegerToFloat MatMulNBits MatMulNBitsMlp MatMulNBitsQkv MoE NhwcConv NhwcFusedConv "
+    "MatMulBlockQuantizedFp4Weight MatMulBlockQuantizedFp8Weight MatMulInteger16 "
+    "MatMulNBitsMlp MatMulNBitsQkv MoE NhwcConv NhwcFusedConv "
     "QLinearConv QMoE QOrderedMatMul SparseToDenseMatMul TransposeMatMul "
     "VarlenCausalConvWithState": OperatorFacts("product", None),
-    "QGemm": OperatorFacts("product", None, others="fit"),
+    "DynamicQuantizeMatMul MatMulBnb4 MatMulIntegerToFloat MatMulNBits QGemm": OperatorFacts(
+        "product", None, others="fit"
+    ),
     "ConvTransposeWithDynamicPads MatMulFpQ4": OperatorFacts("product", None, (2,)),
     "DecoderMaskedMultiHeadAttention DynamicSparseAttention GatedRelativePositionBias "
     "LongformerAttention PackedAttention PackedSparseAttentionIndexer "
@@ -71,7 +73,7 @@ OWN: Rows = {
     "QLinearConcat": OperatorFacts("quantisation", 0, others="fit"),
     "GemmaRotaryEmbedding NGramHashMapping VarlenNGramHashMapping": OperatorFacts("embedding"),
     "TorchEmbedding": OperatorFacts("embedding", 0),
-    "GatherBlockQuantized": OperatorFacts("embedding", 2),  # a difference and a product
+    "GatherBlockQuantized": OperatorFacts("embedding", 2, others="fit"),  # a difference, a product
     "MRotaryEmbedding RotaryEmbedding": OperatorFacts("embedding", 3),  # two products and a sum
     "EmbedLayerNormalization QEmbedLayerNormalization": OperatorFacts(
         "embedding",

@@ -623,13 +623,16 @@ def test_an_export_without_a_place_of_the_batch_is_refused(name: str) -> None:
         " b = com.microsoft.QLinearMul(a, t, p, v, t, p, t, p)"
         " c = com.microsoft.QLinearConcat<axis=1>(t, p, b, t, p, a, t, p)"
         " y = DequantizeLinear(c, t, p)",
+        "y = com.microsoft.MatMulNBits<K=8, N=4, block_size=16>(x, k, u)",
+        "y = com.microsoft.DynamicQuantizeMatMul(x, w, t)",
     ],
-    ids=["dynamic", "qdq", "operators"],
+    ids=["dynamic", "qdq", "operators", "four bits", "dynamic operator"],
 )
 def test_scales_and_zero_points_are_of_any_batch(body: str) -> None:
     text = (
         "g (float[1,8] x) => (float[1,n] y) <float t = {0.5}, uint8 p = {3}, int8 o = {0},"
-        ' int8[8,4] w = ["location": "w"], uint8[8] v = ["location": "v"]> {' + body + " }"
+        ' int8[8,4] w = ["location": "w"], uint8[8] v = ["location": "v"],'
+        ' uint8[4,1,8] k = ["location": "k"], float[4] u = ["location": "u"]> {' + body + " }"
     )
     one, four = (extracted(text, domains={"com.microsoft": 1}, batch=batch) for batch in (1, 4))
     assert "skipped" not in {layer.kind for layer in four.layers}

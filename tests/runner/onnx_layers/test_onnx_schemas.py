@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benanza_ingest.extract import extract
 from benanza_runner.onnx_layers.onnx_schemas import (
     OLDEST_OPSET,
     UnknownVersionError,
@@ -14,8 +15,10 @@ from benanza_runner.onnx_layers.onnx_schemas import (
     opsets,
 )
 from benanza_schemas.element_types import BITS
+from benanza_schemas.events.derivation import Derivation, Quantised
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import Layer
+from tests.ingest.onnx_text import content
 from tests.runner.layers import conv, floats, operator, relu, single
 
 
@@ -33,8 +36,11 @@ def pair(first: tuple[str, int], second: tuple[str, int]) -> Layer:
         (single("Relu", 14, (floats(4),), (floats(4),)), 14),
         (pair(("Relu", 13), ("Sigmoid", 13)), 13),
         (pair(("HardSwish", 14), ("Relu", 14)), 14),
+        # What is newer only takes more types.
+        (pair(("Relu", 6), ("HardSwish", 14)), 14),
+        (pair(("Relu", 6), ("DequantizeLinear", 13)), 13),
         # ONNX Runtime has it at any opset.
-        (pair(("LayerNormalization", 17), ("Relu", 6)), OLDEST_OPSET),
+        (pair(("LayerNormalization", 17), ("Softmax", 11)), 11),
     ],
 )
 def test_the_smallest_opset_is_taken(layer: Layer, opset: int) -> None:
@@ -45,12 +51,33 @@ def test_the_smallest_opset_is_taken(layer: Layer, opset: int) -> None:
     "layer",
     [
         single("Relu", 1, (floats(4),), (floats(4),)),
-        pair(("Relu", 6), ("HardSwish", 14)),
+        pair(("Relu", 1), ("HardSwish", 14)),
+        # What is newer has another axis where none is given.
+        pair(("Softmax", 11), ("Relu", 14)),
+        # What is newer has its slope along another axis.
+        single("PRelu", 6, (floats(2, 4), floats(4)), (floats(2, 4),)),
     ],
 )
 def test_versions_that_no_opset_has_together(layer: Layer) -> None:
-    with pytest.raises(UnknownVersionError, match=r"Relu in version \d .* newer opset"):
+    with pytest.raises(
+        UnknownVersionError, match=r"(P?Relu|Softmax) in version \d+ .* newer opset"
+    ):
         opsets(layer)
+
+
+@pytest.mark.parametrize("opset", [9, 11, 12])
+@pytest.mark.parametrize("quantised", ["int8", "fp8"])
+def test_what_an_older_model_is_quantised_to_has_an_opset(opset: int, quantised: Quantised) -> None:
+    """What is new needs a later one; the products are the same there."""
+    text = (
+        'g (float[1,3,8,8] x) => (y) <float[4,3,3,3] w = ["location": "w"],'
+        ' float[144,5] v = ["location": "v"], float[5] b = ["location": "b"]>'
+        " { a = Conv(x, w) r = Relu(a) f = Flatten(r) y = Gemm(f, v, b) }"
+    )
+    found = extract(content(text, opset), derivation=Derivation(quantised))
+    groups = [group.layer for group in found.groups if group.rule == "quantised"]
+    assert groups
+    assert all(opsets(layer)[""] >= 13 for layer in groups if layer is not None)
 
 
 def test_other_domains_have_opsets_of_their_own() -> None:
@@ -68,7 +95,8 @@ def test_every_operator_is_found_in_its_version_or_refused(schema: onnx.defs.OpS
         assert newer.since_version > schema.since_version
     else:
         found = onnx.defs.get_schema(schema.name, opset, "")
-        assert found.since_version == schema.since_version
+        assert len(found.inputs) == len(schema.inputs)
+        assert found.attributes.keys() == schema.attributes.keys()
 
 
 def test_the_types_that_a_place_takes() -> None:

@@ -41,6 +41,10 @@ def test_keys_before_a_new_one_are_as_many_as_the_mask_or_the_buffer_has(mask: s
 KEPT = "float[1,4,448,16] k, float[1,4,448,16] v"
 
 RUNS = {
+    "a quantised LSTM of whole sequences": """g (float[5,2,6] x) => (y) <int32[2] n = {5, 5},
+        int8[1,6,16] w = ["location": "w"], int8[1,4,16] r = ["location": "r"],
+        float[1] s = {0.02}, int8[1] z = {0}> { y = com.microsoft.DynamicQuantizeLSTM
+        <hidden_size = 4> (x, w, r, , n, , , , s, z, s, z) }""",
     "a buffer of MultiHeadAttention": f"""g (float[1,1,64] x, {KEPT}, int32[1] n) => (y, nk, nv)
         {{ y, nk, nv = com.microsoft.MultiHeadAttention <num_heads = 4>
         (x, x, x, , , , k, v, n) }}""",

@@ -36,6 +36,14 @@ def input_shape(layer: Layer, operator: Operator, slot: int) -> tuple[int, ...]:
     return layer.tensors[operator.inputs[slot]].shape
 
 
+def sequence_lengths(layer: Layer, operator: Operator) -> Array:
+    """A whole sequence for each item of the batch."""
+    axis = operator.integer("time_axis", 0)
+    if operator.op_type != "ReverseSequence":
+        axis = operator.integer("layout", 0)
+    return np.array(input_shape(layer, operator, 0)[axis])
+
+
 def output_shape(layer: Layer, operator: Operator, slot: int = 0) -> tuple[int, ...]:
     """The shape of a result that the operator has."""
     return layer.tensors[operator.outputs[slot]].shape

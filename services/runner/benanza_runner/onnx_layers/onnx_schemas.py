@@ -15,6 +15,9 @@ from benanza_schemas.operators.onnxruntime import EARLIER
 OLDEST_OPSET = 7
 """The oldest opset of the standard domain that models are made in."""
 
+_CHANGED = {("PRelu", 6)}
+"""Versions whose successors look alike: opset 7 changed along which axis a slope is broadcast."""
+
 _TYPE_NAMES = {"float": "float32", "double": "float64"}
 
 
@@ -83,7 +86,8 @@ def _formal_types(
 
 
 def opsets(layer: Layer) -> dict[str, int]:
-    """The smallest opset of each domain in which all operators have their versions.
+    """The smallest opset of each domain in which all operators have their versions, or later ones
+    that say the same and only take more.
 
     Raises `UnknownVersionError` if there is none. Operators that the standard doesn't define are
     not checked: the runtime knows them, or refuses them by name.
@@ -113,9 +117,33 @@ def _newest(operators: Iterable[Operator]) -> dict[str, int]:
 
 
 def _changed(layer: Layer, opsets: dict[str, int]) -> Operator | None:
-    """The first operator that has another version at these opsets."""
+    """The first operator that is another one at these opsets."""
     for operator in layer.operators:
-        definition = _schema(operator.op_type, opsets[operator.domain], operator.domain)
-        if definition is not None and definition.since_version != operator.version:
+        opset = opsets[operator.domain]
+        if not _says_the_same(operator.op_type, operator.version, opset, operator.domain):
             return operator
     return None
+
+
+@cache
+def _says_the_same(op_type: str, version: int, opset: int, domain: str) -> bool:
+    """Whether an operator of a version is the one that an opset has: the same version, or a later
+    one that has the same attributes with the same defaults, and as many inputs and outputs. Such a
+    version takes more types, or lets an input be left out.
+    """
+    newer = _schema(op_type, opset, domain)
+    if newer is None or newer.since_version == version:
+        return True
+    older = _schema(op_type, version, domain)
+    is_changed = newer.deprecated or (op_type, version) in _CHANGED
+    if older is None or newer.since_version < version or is_changed:
+        return False
+    counts = (len(older.inputs), len(older.outputs)) == (len(newer.inputs), len(newer.outputs))
+    return counts and _attributes(older) == _attributes(newer)
+
+
+def _attributes(definition: onnx.defs.OpSchema) -> dict[str, tuple[object, ...]]:
+    return {
+        name: (attribute.type, attribute.required, attribute.default_value.SerializeToString())
+        for name, attribute in definition.attributes.items()
+    }

@@ -23,6 +23,7 @@ from benanza_runner.onnx_layers.draws import (
     input_shape,
     output_shape,
     quantised,
+    sequence_lengths,
 )
 from benanza_schemas.element_types import FLOATS as FLOAT_TYPES
 from benanza_schemas.layer import Layer, Operator
@@ -218,7 +219,7 @@ OWN_RULES: Mapping[str, Mapping[int, Rule]] = {
     "CropAndResize": {1: always(Draw(0, 1)), 2: always(ZERO)},
     "DecoderMaskedMultiHeadAttention": {7: _last_in_buffer, 8: always(Draw(1, 1)), 9: always(ZERO)},
     "DequantizeLinear": DEQUANTISED,
-    "DynamicQuantizeLSTM": _scaled(8, 10, zeros=(9, 11)),
+    "DynamicQuantizeLSTM": {4: sequence_lengths} | _scaled(8, 10, zeros=(9, 11)),
     "DynamicQuantizeMatMul": _scaled(2, zeros=()),
     "EmbedLayerNormalization": {0: _row_of(2), 1: _row_of(4), 7: _mask(7), 8: _row_of(3)},
     "GatherBlockQuantized": {1: _row_on_axis, 2: always(POSITIVE)},

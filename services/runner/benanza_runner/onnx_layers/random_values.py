@@ -29,6 +29,7 @@ from benanza_runner.onnx_layers.draws import (
     input_shape,
     output_shape,
     quantised,
+    sequence_lengths,
 )
 from benanza_runner.onnx_layers.onnx_schemas import numpy_dtype
 from benanza_runner.onnx_layers.onnxruntime_values import OWN_RULES
@@ -192,14 +193,6 @@ def _one_hot_index(layer: Layer, operator: Operator) -> Draw:
     return below(output_shape(layer, operator)[operator.integer("axis", -1)])
 
 
-def _sequence_lengths(layer: Layer, operator: Operator) -> Array:
-    """A whole sequence for each item of the batch."""
-    axis = operator.integer("time_axis", 0)
-    if operator.op_type != "ReverseSequence":
-        axis = operator.integer("layout", 0)
-    return np.array(input_shape(layer, operator, 0)[axis])
-
-
 def _key_lengths(layer: Layer, operator: Operator) -> Array:
     """All keys count, for each item of the batch."""
     return np.array(input_shape(layer, operator, 1)[-2])
@@ -241,7 +234,7 @@ _BYTES = {0: always(Draw(-100, 255)), 1: always(Draw(-60, 60))}
 """Bytes of all kinds, now and then zero: what doesn't fit is taken modulo 256. Weights are so small
 that two products fit into 16 bits: on CPUs without VNNI, ONNX Runtime lets larger sums saturate."""
 
-_RECURRENT = {1: _mixing(1), 2: _mixing(2), 4: _sequence_lengths}
+_RECURRENT = {1: _mixing(1), 2: _mixing(2), 4: sequence_lengths}
 
 STANDARD = frozenset({"", "ai.onnx.ml"})
 
@@ -283,7 +276,7 @@ RULES: Mapping[str, Mapping[int, Rule]] = {
     "RNN": _RECURRENT,
     "ReduceLogSum": {0: always(POSITIVE)},
     "Reshape": {1: _whole_output},
-    "ReverseSequence": {1: _sequence_lengths},
+    "ReverseSequence": {1: sequence_lengths},
     "RoiAlign": {2: lambda layer, operator: below(input_shape(layer, operator, 0)[0])},
     "RotaryEmbedding": {3: lambda layer, operator: below(input_shape(layer, operator, 1)[0])},
     "Scatter": {1: _distinct_on_axis},

@@ -165,6 +165,26 @@ def test_another_shape_of_integers_of_one_scale_is_a_view() -> None:
     assert not groups(model)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Zero points are left out, and then integers have no sign.
+        "g (int8[4,16] x) => (uint8[8,8] y) <float s = {0.5}, int64[2] n = {8,8}>"
+        " { d = DequantizeLinear(x, s) r = Reshape(d, n) y = QuantizeLinear(r, s) }",
+        "g (int8[4,16] x) => (int16[8,8] y) <float s = {0.5}, int64[2] n = {8,8}>"
+        " { d = DequantizeLinear(x, s) r = Reshape(d, n)"
+        " y = QuantizeLinear<output_dtype=5>(r, s) }",
+        # Elements get other channels.
+        "g (int8[1,2,4] x) => (int8[2,2,2] y) <float[2] s = {0.5, 1}, int8[2] z = {0, 0},"
+        " int64[3] n = {2,2,2}> { d = DequantizeLinear<axis=1>(x, s, z) r = Reshape(d, n)"
+        " y = QuantizeLinear<axis=1>(r, s, z) }",
+    ],
+)
+def test_other_integers_in_another_shape_are_no_view(text: str) -> None:
+    model = extracted(text, 21)
+    assert [layer.kind for layer in model.layers if layer.op in (DQ, Q)] == ["compute"] * 2
+
+
 def test_dynamically_quantised_products() -> None:
     """Those that share the integers are groups without what quantises them."""
     product = (

@@ -5,6 +5,7 @@ reads the integers: ONNX Runtime by onnxruntime/core/optimizer/qdq_transformer/s
 """
 
 from collections.abc import Iterable
+from math import prod
 from typing import NamedTuple
 
 from benanza_ingest.groups.quantised.clipped import quantised
@@ -72,8 +73,10 @@ def unit(wiring: Wiring, position: int) -> Unit | None:
     if layer.op not in _KEEPING:
         return Unit(positions, clipped)
     scaled = [member for member in positions if wiring.layers[member].op in (QUANTISE, DEQUANTISE)]
-    same = len({(*same_scale(wiring, member),) for member in scaled}) == 1
-    return Unit(positions, clipped, keeps=True) if same else None
+    same = len({(_integers(wiring, member), *same_scale(wiring, member)) for member in scaled}) == 1
+    return (
+        Unit(positions, clipped, keeps=True) if same and _has_one_scale(wiring, position) else None
+    )
 
 
 def dequantised_operands(wiring: Wiring, position: int) -> list[tuple[int, ...]]:
@@ -95,6 +98,25 @@ def same_scale(wiring: Wiring, position: int) -> list[object]:
             name if value is None else (str(value.dtype), value.shape, value.tobytes())
         )
     return parameters
+
+
+def _integers(wiring: Wiring, position: int) -> str:
+    """The type of what a QuantizeLinear writes, or a DequantizeLinear reads."""
+    layer = wiring.layers[position].layer
+    assert layer is not None, "only layers are in units"
+    (operator,) = layer.operators
+    places = operator.outputs if operator.op_type == QUANTISE else operator.inputs
+    return layer.tensors[places[0]].dtype
+
+
+def _has_one_scale(wiring: Wiring, position: int) -> bool:
+    """Whether the elements that a layer reads have one scale: others would get another one with
+    another place.
+    """
+    source, *_ = _before(wiring, position, wiring.node(position).inputs[0])
+    layer = wiring.layers[source].layer
+    assert layer is not None, "only layers are in units"
+    return prod(layer.tensors[layer.operators[0].inputs[1]].shape) == 1
 
 
 def _data(op: str, inputs: int) -> Iterable[int]:

@@ -30,8 +30,9 @@ def product_worths(
 ) -> list[ProductWorth]:
     """The products that are quantised, the greatest saving first. Calls are those of the bounds.
 
-    Layers that a call of either bound computes together are one. A call of what is new alone, such
-    as of a QuantizeLinear, belongs to what reads its result first.
+    Layers that a call of either bound computes together are one, and so are a product and what is
+    a part of it once it is quantised. A call of what is new alone, such as of a QuantizeLinear,
+    belongs to what reads its result first.
     """
     keys, others = _keys(model), _keys(quantised)
     before = [(_of(call, keys), call) for call in calls]
@@ -46,6 +47,10 @@ def product_worths(
     ops = {
         key: model.summaries[use.summary].op for key, use in zip(keys, model.layers, strict=True)
     }
+    for source, target in model.edges:
+        # A quantised product may have taken the sum with its bias in.
+        if keys[target] not in fingerprints and ops[keys[source]] in PRODUCTS:
+            graph.add_edge(keys[source], keys[target])
     position = {key: place for place, key in enumerate(keys)}
     worths = []
     for part in networkx.connected_components(graph):

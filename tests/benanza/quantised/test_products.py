@@ -47,6 +47,13 @@ def test_a_product_is_compared_with_all_that_its_calls_compute() -> None:
     assert [*found] == [("m1",), ("y",), ("g2",)]
 
 
+def test_a_sum_with_a_bias_that_the_quantised_product_takes_in_is_the_products() -> None:
+    apart = calls(FLOATS, (("m1",), 6.0), (("a1",), 2.0), (("r1",), 1.0))
+    quantised = ingested(mlp(), "int4")
+    found = product_worths(FLOATS, apart, quantised, calls(quantised, (("m1",), 2.0)), {})
+    assert {worth.layers: (worth.us, worth.saved_us) for worth in found}[("m1",)] == (8.0, 6.0)
+
+
 def test_what_is_new_belongs_to_the_product_that_it_is_in_or_that_reads_it() -> None:
     found = saved(
         "int8",

@@ -29,11 +29,10 @@ def beside(store: Store, evaluation: Evaluation) -> EvaluatedModel:
     request, where = evaluation.request, device(evaluation.system)
     bounds = LowestBounds(store)
     found: dict[int, float] = {}
-    for row in store.query(BATCH_SIZES, {"sha256": evaluation.sha256}):
-        identity = model_id(evaluation.sha256, row["batch"], evaluation.dims)
+    for size, identity in _models(store, evaluation):
         lowest, _ = bounds.at(identity, request.precision, where)
         if lowest is not None and lowest.bound.sequential_us:
-            found[1 if evaluation.as_in_file else row["batch"]] = lowest.bound.sequential_us
+            found[size] = lowest.bound.sequential_us
     batch = _latency_batch(evaluation)
     bound_us = found.get(batch) if batch else None
     fastest = max(found, key=lambda size: size / found[size], default=None)
@@ -49,14 +48,24 @@ def beside(store: Store, evaluation: Evaluation) -> EvaluatedModel:
     )
 
 
+def _models(store: Store, evaluation: Evaluation) -> Iterator[tuple[int, str]]:
+    """The models of the file by how many samples they take at once, with their ids."""
+    if evaluation.as_in_file:
+        yield 1, evaluation.model_id
+        return
+    for row in store.query(BATCH_SIZES, {"sha256": evaluation.sha256}):
+        yield row["batch"], model_id(evaluation.sha256, row["batch"], evaluation.dims)
+
+
 def _without_bound(evaluation: Evaluation, batch: int | None) -> str:
     """That there is no bound, and the command that finds one: at the batch size of a request, or of
     offline at the one of the most samples a second. Or that none can.
     """
     request, service = evaluation.request, evaluation.service
     at = f" at batch size {batch}" if batch and not (batch == 1 and evaluation.as_in_file) else ""
-    if batch and evaluation.not_batched and batch > service[-1].batch:
-        return f"{NO_BOUND}{at}, which the model can't be had at"
+    if batch and service and evaluation.not_batched and batch > service[-1].batch:
+        why = ", which the model can't be had at"
+        return f"{NO_BOUND}{at}{why if evaluation.as_in_file else f'; {evaluation.not_batched}'}"
     fastest = max(service, key=lambda times: times.per_s, default=None)
     size = batch or (fastest.batch if fastest else 1)
     sizes = () if evaluation.as_in_file else ("--batch", str(size))

@@ -38,7 +38,8 @@ def known_comparison(
         there = there._replace(system=other.system)
     with known_store(settings) as store:
         ids = model_ids(store, models, limits_of(settings))
-        here = matching_bounds(store.bounds(ids, at), policy, dims)
+        known = store.bounds(ids, at)
+        here = matching_bounds(known, policy, dims)
         others = matching_bounds(store.bounds(ids, other.at or at), there, dims)
         pairs = [
             (bound, counterpart)
@@ -47,7 +48,7 @@ def known_comparison(
             if _is_wanted(other, bound, counterpart)
         ]
         if not pairs:
-            raise BenanzaError(_nothing(other, policy, at, here, others))
+            raise BenanzaError(_nothing(other, policy, None if known else at, here, others))
         compared = [_compared(store, bound, counterpart, at, other) for bound, counterpart in pairs]
     return Comparison(beside=str(other), bounds=tuple(compared))
 
@@ -74,7 +75,7 @@ def _nothing(
     here: Sequence[ModelBound],
     others: Sequence[ModelBound],
 ) -> str:
-    if not here and at is not None:
+    if at is not None:  # nothing at all was known then
         return f"no bounds were known at {at:%Y-%m-%d %H:%M:%S}; leave out --at"
     if not here:
         return "no bounds are known to compare; say: benanza run MODEL"

@@ -24,7 +24,7 @@ from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import EventLog, Message, Partition, Record
 from benanza_backbone.service.dead_letter import MAX_KEPT_BYTES, MAX_KEPT_KEY_BYTES
-from benanza_backbone.service.processor import as_message
+from benanza_backbone.service.processor import NOT_UNPACKED, as_message
 from benanza_backbone.settings import Settings
 from benanza_schemas.codec import DecodeError, decode
 from benanza_schemas.consumer_groups import is_of
@@ -194,6 +194,11 @@ def _obstacle(letter: DeadLetterSummary, action: Action) -> str:
     place = f"{letter.topic}:{letter.partition}:{letter.offset}"
     if letter.state != "open":
         return f"dead letter {identity} was {letter.state} at {letter.settled_at:%Y-%m-%d %H:%M}"
+    if action == "replayed" and NOT_UNPACKED in letter.reason:
+        return (
+            f"dead letter {identity} is a batch that {place} holds compressed, and no event: say "
+            "benanza topics, publish its events again, and drop the dead letter"
+        )
     if action == "replayed" and letter.truncated:
         return (
             f"dead letter {identity} was too large to be kept whole; the original is at {place}: "

@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TypeVar
@@ -65,7 +65,7 @@ class Awaiting:
         self._kafka = kafka
         self._log = log
         self._store = store
-        self._since = {topic: log.end_offsets(topic) for topic in (CHECKPOINTS, DEAD_LETTERS)}
+        self._since = {t: dict(log.end_offsets(t)) for t in (CHECKPOINTS, DEAD_LETTERS)}
         self._shown = "", 0, 0
 
     def bounds(
@@ -93,11 +93,14 @@ class Awaiting:
 
     def _ingest(self, models: Sequence[PublishedModel], progress: RunProgress) -> dict[str, str]:
         """Until each model is ingested or a dead letter; why those are, by the ids of events."""
+        reasons: dict[str, str] = {}
+        ids: dict[str, set[str]] = defaultdict(set)
         while True:
-            reasons = _reasons(self._log, self._since[DEAD_LETTERS])
-            ids = _ingested(self._log, self._since[CHECKPOINTS])
+            reasons |= _reasons(self._log, self._since[DEAD_LETTERS])
+            for event, models_of in _ingested(self._log, self._since[CHECKPOINTS]).items():
+                ids[event] |= models_of
             done = sum(
-                model.event_id in reasons or self._is_stored(model, ids.get(model.event_id, set()))
+                model.event_id in reasons or self._is_stored(model, ids[model.event_id])
                 for model in models
             )
             self._show(progress, "ingesting models", done, len(models))
@@ -153,7 +156,7 @@ def _settled(ask: Callable[[], dict[Asked, int]]) -> dict[Asked, int]:
             time.sleep(EVERY_S)
 
 
-def _reasons(log: EventLog, since: Mapping[Partition, int]) -> dict[str, str]:
+def _reasons(log: EventLog, since: dict[Partition, int]) -> dict[str, str]:
     """Why published models became dead letters since then, by the ids of their events."""
     reasons = {}
     for letter in _written(log, DEAD_LETTERS, since):
@@ -163,7 +166,7 @@ def _reasons(log: EventLog, since: Mapping[Partition, int]) -> dict[str, str]:
     return reasons
 
 
-def _ingested(log: EventLog, since: Mapping[Partition, int]) -> dict[str, set[str]]:
+def _ingested(log: EventLog, since: dict[Partition, int]) -> dict[str, set[str]]:
     """The ids of the models that ingest made since then, by the ids of the published events."""
     ids: dict[str, set[str]] = defaultdict(set)
     for checkpoint in _written(log, CHECKPOINTS, since):
@@ -172,12 +175,14 @@ def _ingested(log: EventLog, since: Mapping[Partition, int]) -> dict[str, set[st
     return ids
 
 
-def _written(log: EventLog, topic: str, since: Mapping[Partition, int]) -> Iterator[AnyEvent]:
-    """The events of a topic since then; `dead-letters list` counts what is none."""
+def _written(log: EventLog, topic: str, since: dict[Partition, int]) -> Iterator[AnyEvent]:
+    """The events of a topic since then, which becomes now. `dead-letters list` counts what is no
+    event.
+    """
     for partition in log.end_offsets(topic):
-        offset = since.get(partition, 0)  # the topic may have got more partitions
-        while records := log.read(partition, offset, 100):
-            offset = records[-1].offset + 1
+        since.setdefault(partition, 0)  # the topic may have got more partitions
+        while records := log.read(partition, since[partition], 100):
+            since[partition] = records[-1].offset + 1
             for record in records:
                 with suppress(DecodeError):
                     yield decode(record.value)

@@ -23,6 +23,9 @@ log = logging.getLogger(__name__)
 Refused = Mapping[int, Exception]
 """Why events could not be made durable, by their places among those that were handled."""
 
+NOT_UNPACKED = "isn't unpacked"
+"""Says of a dead letter that it holds a batch as the log has it, and no event."""
+
 
 class Processor:
     """Decodes records, calls a core, and encodes what it returns.
@@ -146,7 +149,7 @@ def _decoded(record: Record) -> AnyEvent:
         partition = record.partition
         raise DecodeError(
             f"{record.value.why}: what {partition.topic}, partition {partition.number}, holds up "
-            f"to offset {record.offset} isn't unpacked; say benanza topics, and publish it again"
+            f"to offset {record.offset} {NOT_UNPACKED}; say benanza topics, and publish it again"
         )
     try:
         return decode(record.value)

@@ -21,15 +21,20 @@ def greatest_rate(
     """The greatest rate of those tried that is valid, 0 if none is, and all that were tried.
 
     Rates are halved between 0 and the most, which isn't tried: a server whose queue grows keeps no
-    limit. While none is valid, the search goes on down to `least_per_s`: what serves a model of
-    microseconds may take a hundred times as long.
+    limit. While none is valid, the search goes on down to `least_per_s`, and a few steps up again:
+    what serves a model of microseconds may take a hundred times as long.
     """
     tried: list[Tried] = []
     low, high = 0.0, most_per_s
     while len(tried) < steps or (low == 0 and high / 2 >= least_per_s):
         middle = (low + high) / 2
         tried.append(try_rate(middle))
-        low, high = (middle, high) if tried[-1].valid else (low, middle)
+        if not tried[-1].valid:
+            high = middle
+            continue
+        if low == 0 and len(tried) > steps:
+            steps = len(tried) + WHOLE_STEPS
+        low = middle
     return low, tried
 
 

@@ -258,6 +258,15 @@ def test_without_a_bound_of_more_than_was_loaded_it_says_how_to_have_one(
     settings = load(tmp_path / "data")
     with configured_log(settings), known_store(settings) as store:
         assert "; say: benanza run " in beside(store, found).without_bound
+        # What can't be run has no times.
+        failed = msgspec.structs.replace(
+            found, service=(), not_batched="why", measured=None, failure="no memory"
+        )
+        assert "; say: benanza run " in beside(store, failed).without_bound
+        fewer = msgspec.structs.replace(found, not_batched="not at batch size 4: no memory")
+        assert beside(store, fewer).without_bound.endswith(
+            " at batch size 16; not at batch size 4: no memory"
+        )
 
 
 def test_a_rate_that_none_keeps_is_said_by_the_percentile_that_was_asked_for() -> None:

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from benanza.installation.embedded import opened_log
 from benanza.operating.dead_letters import Action, list_dead_letters, settle_dead_letters
-from benanza_backbone.event_log.event_log import Partition, Record
-from benanza_backbone.service.dead_letter import dead_letter
-from benanza_backbone.service.processor import as_message
+from benanza_backbone.event_log.event_log import Partition, Record, Unread
+from benanza_backbone.service.dead_letter import MAX_KEPT_BYTES, dead_letter
+from benanza_backbone.service.processor import _decoded, as_message
 from benanza_backbone.settings import Settings, load
+from benanza_schemas.codec import DecodeError
 from benanza_schemas.limits import LAST_TIME
 from benanza_schemas.topics import DEAD_LETTERS, MODELS
 from tests.examples import examples
@@ -101,6 +102,21 @@ def test_what_is_no_dead_letter_in_their_topic_can_only_be_dropped(tmp_path: Pat
     (refused,) = settle_dead_letters(configured, "replayed", ids=[identity]).errors
     assert "would come back: drop it" in refused.reason
     assert settle_dead_letters(configured, "dropped", ids=[identity]).dead_letters == (identity,)
+
+
+@pytest.mark.parametrize("size", [5, MAX_KEPT_BYTES + 1])
+def test_a_compressed_batch_can_only_be_dropped(size: int, tmp_path: Path) -> None:
+    """Replayed, its bytes would be one event that is none, and its events look settled."""
+    configured = load({"BENANZA_DATA": str(tmp_path)})
+    record = Record(Partition(MODELS, 0), 4, NOON, b"", Unread(bytes(size), "compressed with gzip"))
+    with pytest.raises(DecodeError) as raised:
+        _decoded(record)
+    letter = dead_letter(record, "ingest", raised.value, NOON)
+    with opened_log(configured) as log:
+        log.append([as_message(letter)])
+    (refused,) = settle_dead_letters(configured, "replayed").errors
+    assert "publish its events again, and drop" in refused.reason
+    assert settle_dead_letters(configured, "dropped").dead_letters == (letter.event_id,)
 
 
 def test_it_is_settled_after_it_failed_whatever_the_clocks_say(tmp_path: Path) -> None:

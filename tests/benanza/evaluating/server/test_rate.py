@@ -30,6 +30,8 @@ def test_while_none_is_valid_it_goes_on_to_the_least(most: float, least: float) 
     )
     assert found == max((each.rate_per_s for each in tried if each.valid), default=0.0)
     assert found or most < max(CAPACITY / 2**STEPS, 2 * least)
+    if 0 < found < CAPACITY / 2**STEPS:
+        assert found <= most <= found * (1 + 1 / 2**WHOLE_STEPS)
     rates = [each.rate_per_s for each in tried]
     assert len(rates) == len(set(rates))
     assert min(rates) >= min(CAPACITY / 2**STEPS, least)

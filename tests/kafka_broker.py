@@ -28,6 +28,11 @@ that may take it longer than its clients wait; no test turns the machine off.
 https://packages.debian.org/eatmydata
 """
 
+_HEAP = "-Xmx2g"
+"""All tests together make some 7,000 partitions. In half a gigabyte the collector then stops the
+broker for seconds, again and again.
+"""
+
 _SHARED = "kafka"
 _ARCHIVE = "classes.jsa"
 _FORMATTED = ("bootstrap.checkpoint", "meta.properties")
@@ -124,7 +129,7 @@ class KafkaBroker:
         self._process = subprocess.Popen(
             [*_WITHOUT_FSYNC, RUN, str(self._folder), str(self._port)],
             start_new_session=True,
-            env=os.environ | {"JAVA_TOOL_OPTIONS": option},
+            env=os.environ | {"JAVA_TOOL_OPTIONS": option, "KAFKA_HEAP_OPTS": _HEAP},
         )
         deadline = time.monotonic() + PATIENCE_S
         while True:

@@ -70,7 +70,8 @@ def _why_nothing(profile: ModelProfile) -> str:
 def _table(model: ModelAdvice, *, plain: bool) -> Table:
     """The remedies, the greatest saving first. Times are those of one sample."""
     profile = model.profile
-    unit = time_unit([profile.us and profile.us / profile.batch])
+    of_run = (profile.us, profile.bound_us)
+    unit = time_unit([us and us / profile.batch for us in of_run])
     each = f"{unit.name} a sample" if profile.batch > 1 else unit.name
     columns = (
         Column(f"saves {each}"),

@@ -76,7 +76,7 @@ def test_weights_stand_in_the_model_afterwards() -> None:
     assert attempt.failure == ""
     assert (attempt.median_us or 0) > 0
     assert (attempt.error or 0) < 1e-6
-    assert attempt.samples >= 2
+    assert attempt.samples >= 1
     assert attempt.on_cpu == ()
 
 

@@ -99,15 +99,14 @@ class MeasuredLoad(Document, frozen=True, kw_only=True):
 class Evaluation(Result, frozen=True, kw_only=True):
     """A model in a framework under a scenario.
 
-    `model_id` is that of batch size 1, or of the file's own `as_in_file`, `dims` holds its other
-    dimensions. `service` are the times
-    without load, by batch size, and `not_batched` says why there are no larger ones. A model that
-    can't be had at batch size 1 is `as_in_file`, and what its file takes at once is one sample.
-    `rate_per_s` is that of the server's run; where it was `searched`, the greatest that keeps the
-    limit, by `tried`. `simulated` is the latency that a simulation predicts at this rate, by
-    `overheads` and the times of batches at other rates. `metrics` are what the samples say of the
-    results. `slowed_by` says what else the machine did meanwhile. `failure` says why nothing was
-    measured.
+    `model_id` is that of batch size 1, `dims` holds its other dimensions. A model that can't be had
+    at batch size 1 is `as_in_file`: the id is that of its own, and what it takes at once is one
+    sample. `service` are the times without load, by batch size, and `not_batched` says why there
+    are no larger ones. `rate_per_s` is that of the server's run; where it was `searched`, the
+    greatest that keeps the limit, by `tried`. `simulated` is the latency that a simulation predicts
+    at this rate, by `overheads` and the times of batches at other rates. `metrics` are what the
+    samples say of the results. `slowed_by` says what else the machine did meanwhile. `failure` says
+    why nothing was measured.
     """
 
     request: EvaluationRequest

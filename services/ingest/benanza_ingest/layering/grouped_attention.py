@@ -16,7 +16,6 @@ Shape = tuple[int, ...]
 _SOFTMAX, _SOFTCAP, _ROTATION = 5, 3, 3
 """Operations for each element: a softmax; a quotient, tanh and product; two products and a sum."""
 
-
 _COSINES = 7
 """The place of the table among inputs."""
 
